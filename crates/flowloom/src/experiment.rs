@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn all_errors_of_a_file_are_found_at_once() {
         let text = "titel = 1\n[network]\nbottleneck = { rate = \"fast\", queue = { kind = \"red\", mni = \"5p\" } }\n\
-                    [[network.links]]\nname = \"a\"\nfrom = \"b\"\nto = \"c\"\nrate = 5\n[tcp]\ncongestion = \"cubik\"\n";
+                    [[network.links]]\nname = \"a\"\nfrom = \"b\"\nto = \"c\"\nrate = true\n[tcp]\ncongestion = \"cubik\"\n";
         let error = Experiment::parse(text, "x.toml").unwrap_err();
         let found: Vec<_> = error
             .each()

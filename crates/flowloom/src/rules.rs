@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use flowloom_core::time::Duration;
-use flowloom_core::units::{Limit, Rate};
+use flowloom_core::units::{Limit, ParseQuantityError, Rate};
 use flowloom_report::compare::{Bound, Demand, Outcome, Rule, Unknown};
 use flowloom_report::metric::{Metric, Unit};
 use flowloom_report::statistics::Statistic;
@@ -185,13 +185,16 @@ fn amount(amount: &Spanned<Amount>, key: &str, metric: Metric) -> Result<f64, Wr
     let found = match (amount.get_ref(), unit) {
         (Amount::Text(text), Unit::Time) => text.parse().ok().map(|time: Duration| time.as_nanos() as f64),
         (Amount::Text(text), Unit::Rate) => {
-            text.parse().ok().and_then(|rate: Rate| rate.bits_per_second()).map(|bits| bits as f64)
+            let rate: Rate = text.parse().map_err(|error: ParseQuantityError| {
+                Wrong::new(amount, format!("{key} of {}: {error}", metric.name()))
+            })?;
+            rate.bits_per_second().map(|bits| bits as f64)
         }
         (Amount::Text(text), Unit::Bytes) => match text.parse() {
             Ok(Limit::Bytes(bytes)) => Some(bytes as f64),
             Ok(Limit::Packets(_)) | Err(_) => None,
         },
-        (Amount::Number(number), Unit::Count | Unit::PacketRate | Unit::Share) => {
+        (Amount::Number(number), Unit::Rate | Unit::Count | Unit::PacketRate | Unit::Share) => {
             Some(*number).filter(|number| *number >= 0.0 && number.is_finite())
         }
         _ => None,
@@ -275,7 +278,8 @@ mod tests {
             ("[[rule]]\nmetric = \"duration\"\nmax-ratio = -1", "r.toml:3: max-ratio of -1 is not above zero"),
             ("[[rule]]\nmetric = \"duration\"\nmax-ratio = nan", "r.toml:3: max-ratio of NaN"),
             ("[[rule]]\nmetric = \"duration\"\nmax = 20", "r.toml:3: max of duration is a time such as \"20ms\""),
-            ("[[rule]]\nmetric = \"goodput\"\nmin = \"5p\"", "r.toml:3: min of goodput is a rate"),
+            ("[[rule]]\nmetric = \"goodput\"\nmin = \"2mbps\"", "has two readings: 2Mbit/s, and 2MB/s as in tc"),
+            ("[[rule]]\nmetric = \"goodput\"\nmin = \"5p\"", "r.toml:3: min of goodput: \"5p\" is not a rate"),
             ("[[rule]]\nmetric = \"queue_from_left\"\nmax = \"5p\"", "r.toml:3: max of queue_from_left is a number"),
             (
                 "[[rule]]\nmetric = \"duration\"\nverdict = \"equal\"",

@@ -229,6 +229,18 @@ pub enum Warning {
         /// Number of connections.
         connections: u64,
     },
+    /// A capture of a link could not be written to its end; the run went on.
+    CaptureIncomplete {
+        /// The name of the file in the run folder.
+        name: String,
+        /// Why the rest could not be written.
+        why: String,
+    },
+    /// Waits of another tool's vectors contain a transit that the vectors do not tell (methods A.5.10).
+    WaitsNotCorrected {
+        /// How many connections.
+        connections: u64,
+    },
     /// Flows of datagrams were not replayed.
     DatagramsNotReplayed {
         /// Number of flows.
@@ -367,6 +379,8 @@ impl Warning {
             Warning::RunsTooShort => "runs_too_short",
             Warning::JumboDatagrams { .. } => "jumbo_datagrams",
             Warning::TotalsOnly { .. } | Warning::TotalsReplayed { .. } => "totals_only",
+            Warning::CaptureIncomplete { .. } => "capture_incomplete",
+            Warning::WaitsNotCorrected { .. } => "waits_not_corrected",
             Warning::DatagramsNotReplayed { .. } => "datagrams_not_replayed",
             Warning::DatagramsEvened { .. } => "datagrams_evened",
             Warning::ClassEmpty { .. } => "class_empty",
@@ -433,6 +447,11 @@ impl Warning {
                  without waits, over an assumed round-trip time: numbers and volumes can be compared with the \
                  original, times cannot",
                 thousands(*connections)
+            ),
+            Warning::CaptureIncomplete { name, why } => format!("{name} ends before the run does: {why}"),
+            Warning::WaitsNotCorrected { connections } => format!(
+                "the waits of {} contain a round trip that the input does not tell; the replay waits for it twice",
+                counted(*connections, "connection")
             ),
             Warning::DatagramsNotReplayed { flows, .. } => {
                 format!("{} of UDP or QUIC datagrams not replayed", counted(*flows, "flow"))
@@ -629,6 +648,11 @@ impl Warning {
             }
             Warning::TotalsOnly { .. } => "extract from packets, if they can be captured",
             Warning::TotalsReplayed { .. } => "extract from the packets, if they can be captured",
+            Warning::CaptureIncomplete { .. } => "the results are complete; run it again for the capture",
+            Warning::WaitsNotCorrected { .. } => {
+                "extract from the packets, or take the published setting, in which short waits are left out: waits = { min = \"500ms\", \
+                 correct = \"none\" }"
+            }
             Warning::DatagramsNotReplayed { of_capture: false, .. } => {
                 "datagrams = \"as-seen\" in [workload] sends them"
             }

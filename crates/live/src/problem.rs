@@ -48,7 +48,7 @@ impl<W, R> From<ConfigError> for LiveError<W, R> {
 #[non_exhaustive]
 pub enum WorkersError {
     /// A side has no host, or more hosts than workers.
-    #[error("{hosts:?} hosts cannot have {each_side} workers on each side")]
+    #[error("{} and {} hosts cannot have {each_side} workers on each side", hosts[0], hosts[1])]
     Hosts {
         /// Hosts of the left and of the right side.
         hosts: [usize; 2],

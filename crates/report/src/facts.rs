@@ -21,7 +21,7 @@ pub struct Facts {
     pub title: String,
     /// What was replayed, by name; empty if left out (methods M.12).
     pub source: String,
-    /// `sim` or `live`.
+    /// `sim`, `live` or `lab`.
     pub driver: String,
     /// How the workload was changed for the replay, in words: `a-t-b-t, usernet, measured windows`.
     pub model: String,
@@ -42,6 +42,15 @@ pub struct Facts {
     pub provenance: BTreeMap<String, String>,
     /// Somebody stopped it.
     pub interrupted: bool,
+    /// The disk became full, which ended it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub disk_full: bool,
+    /// Connections of the window that end after the run whatever happens to them: what they wait for alone takes longer.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cut_connections: u64,
+    /// The losses of the original are replayed, of every flow.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub replays_losses: bool,
     /// What the program that made it had to say.
     pub warnings: Vec<String>,
     /// What the experiment changes of the original: rate, queue, structure; empty of a replay under the original's conditions.
@@ -249,6 +258,8 @@ pub struct Original {
     pub set_aside: BTreeMap<String, u64>,
     /// Bytes of what is not replayed: reason, and payload of connections and flows or length on the wire of packets.
     pub set_aside_bytes: BTreeMap<String, u64>,
+    /// The most that passed from one side in one second, link headers included; null where nobody saw packets.
+    pub busiest_second_bits_per_second: Option<u64>,
 }
 
 /// The fields of `host.json`: all that may differ between two runs of the same experiment (methods M.11).

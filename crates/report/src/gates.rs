@@ -38,7 +38,8 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     let outcomes = measured.outcomes;
     let started = outcomes.started();
     let ended = outcomes.completed + outcomes.reset;
-    let share = outcomes.unfinished as f64 / started.max(1) as f64;
+    let connections = run.connections();
+    let share = connections.unfinished as f64 / started.max(1) as f64;
     let unaccounted = measured.unaccounted_packets();
     let missing = measured.payload_bytes.saturating_sub(measured.delivered_bytes);
     // Packets may wait in the queue only when the run was cut off with work left.
@@ -48,7 +49,8 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     let guests = if run.facts.live.is_some() { measured.carried_packets.iter().sum::<u64>() } else { 0 };
     let is_cut = outcomes.unfinished + sum(|source| source.unfinished) > 0 || run.facts.interrupted;
     // Nobody waits for the last datagrams of a flow: those that were neither received nor dropped may be in the queue.
-    let datagrams = sum(|source| source.sent_datagrams).saturating_sub(sum(|source| source.received_datagrams));
+    let gone = sum(|source| source.received_datagrams) + measured.dropped_datagrams;
+    let datagrams = sum(|source| source.sent_datagrams).saturating_sub(gone);
     let may_wait = is_cut || i64::try_from(datagrams).is_ok_and(|datagrams| unaccounted <= datagrams);
     [
         Gate {
@@ -97,17 +99,31 @@ pub fn gates(run: &Run) -> Vec<Gate> {
         Gate {
             name: "connections finished",
             verdict: if share <= UNFINISHED_SHARE { Accounted::Valid } else { Accounted::Degraded },
-            found: match outcomes.unfinished {
-                0 => "none unfinished".to_owned(),
-                n => format!("{n} unfinished ({} %)", three_digits(share * 100.0)),
+            found: match (connections.unfinished, connections.cut) {
+                (0, 0) => "none unfinished".to_owned(),
+                (0, cut) => format!("none unfinished, {cut} cut by the end of the experiment"),
+                (n, 0) => format!("{n} unfinished ({} %)", three_digits(share * 100.0)),
+                (n, cut) => format!(
+                    "{n} unfinished ({} %), {cut} cut by the end of the experiment",
+                    three_digits(share * 100.0)
+                ),
             },
             wanted: "at most 1 % unfinished",
         },
         Gate {
             name: "ran to its end",
-            verdict: if run.facts.interrupted { Accounted::Degraded } else { Accounted::Valid },
-            found: if run.facts.interrupted { "interrupted" } else { "yes" }.to_owned(),
-            wanted: "not interrupted",
+            verdict: match (run.facts.disk_full, run.facts.interrupted) {
+                (true, _) => Accounted::Invalid,
+                (false, true) => Accounted::Degraded,
+                (false, false) => Accounted::Valid,
+            },
+            found: match (run.facts.disk_full, run.facts.interrupted) {
+                (true, _) => "cut short: the disk is full",
+                (false, true) => "interrupted",
+                (false, false) => "yes",
+            }
+            .to_owned(),
+            wanted: "neither interrupted nor cut by a full disk",
         },
     ]
     .into_iter()
@@ -208,14 +224,15 @@ pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -
     if gates.iter().any(|gate| gate.name == "packets accounted for" && gate.verdict == Accounted::Invalid) {
         warnings.push(Warning::Unaccounted { packets: measured.unaccounted_packets() });
     }
-    if share(outcomes.unfinished) > UNFINISHED_SHARE {
-        warnings.push(Warning::Unfinished { connections: outcomes.unfinished, share: share(outcomes.unfinished) });
+    let unfinished = run.connections().unfinished;
+    if share(unfinished) > UNFINISHED_SHARE {
+        warnings.push(Warning::Unfinished { connections: unfinished, share: share(unfinished) });
     }
     if run.facts.interrupted {
         let [start_ns, end_ns] = [measured.window.0, measured.window.1].map(Time::as_nanos);
         warnings.push(Warning::Interrupted { start_ns, end_ns });
     }
-    if measured.has_original && share(measured.lost_in_original) > NOTABLE_SHARE {
+    if measured.has_original && !run.facts.replays_losses && share(measured.lost_in_original) > NOTABLE_SHARE {
         let connections = measured.lost_in_original;
         warnings.push(Warning::LossInOriginal { connections, share: share(connections) });
     }

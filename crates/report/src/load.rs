@@ -68,8 +68,8 @@ impl Run {
         folder.queue()?.try_for_each(|row| row.map(|row| measured.queue(&row)))?;
         folder.throughput()?.try_for_each(|row| row.map(|row| measured.throughput(&row)))?;
         folder.active()?.try_for_each(|row| row.map(|row| measured.active(&row)))?;
-        folder.drops()?.try_for_each(|row| row.map(|row| measured.drop(&row)))?;
         folder.sources()?.try_for_each(|row| row.map(|row| measured.source(&row)))?;
+        folder.drops()?.try_for_each(|row| row.map(|row| measured.drop(&row)))?;
         measured.finish();
         let name = folder.path().file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into());
         Ok(Run { name, facts, host, measurements: measured })

@@ -1,6 +1,6 @@
 //! A run folder as samples: what the summary, the comparison and the report are made of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use flowloom_core::record::{DropReason, DropRecord, Outcome, PacketKind, QueueSample, SourceRecord, Traffic};
 use flowloom_core::sketch::Sketch;
@@ -183,6 +183,10 @@ pub struct Measurements {
     pub drops: BTreeMap<(DropReason, PacketKind, LinkSide), u64>,
     /// Packets dropped at other links.
     pub dropped_elsewhere: u64,
+    /// Datagrams dropped anywhere.
+    pub dropped_datagrams: u64,
+    /// Flows of datagrams, by their numbers.
+    datagram_flows: BTreeSet<u64>,
     /// What was measured at other links, by their numbers.
     pub links: BTreeMap<u16, LinkSeries>,
     /// Responses over time and in the order of their completion.
@@ -258,6 +262,8 @@ impl Measurements {
             queues: [Queue::default(), Queue::default()],
             drops: BTreeMap::new(),
             dropped_elsewhere: 0,
+            dropped_datagrams: 0,
+            datagram_flows: BTreeSet::new(),
             links: BTreeMap::new(),
             responses: Responses::new(window, bin),
             fairness: Fairness::default(),
@@ -465,8 +471,11 @@ impl Measurements {
         end.as_nanos().saturating_sub(first).div_ceil(step) as usize
     }
 
-    /// Takes a flow of a source beside the workload.
+    /// Takes a flow of a source beside the workload; all flows come before the drops.
     pub fn source(&mut self, row: &SourceRecord) {
+        if row.sent_packets.is_some() {
+            self.datagram_flows.insert(row.id);
+        }
         // Those that began before the window and are under way in it are of the window too.
         if row.start < self.window.1 && row.last.is_none_or(|last| last >= self.window.0) {
             self.fairness.source(row);
@@ -476,6 +485,7 @@ impl Measurements {
 
     /// Takes a drop.
     pub fn drop(&mut self, record: &DropRecord) {
+        self.dropped_datagrams += u64::from(self.datagram_flows.contains(&record.connection));
         if record.link.is_some_and(|link| link > 1) {
             self.dropped_elsewhere += 1;
             return;

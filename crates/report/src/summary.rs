@@ -99,14 +99,19 @@ pub struct Connections {
     pub completed: u64,
     /// Reset before all data had arrived.
     pub reset: u64,
-    /// The run ended first.
+    /// The run ended first, and a faster network would have let them finish.
     pub unfinished: u64,
+    /// The run ended first whatever the network did: what they wait for alone takes longer.
+    pub cut: u64,
 }
 
-impl From<Outcomes> for Connections {
-    fn from(outcomes: Outcomes) -> Connections {
+impl Run {
+    /// How the connections of the window ended.
+    pub fn connections(&self) -> Connections {
+        let outcomes = self.measurements.outcomes;
         let Outcomes { completed, reset, unfinished } = outcomes;
-        Connections { started: outcomes.started(), completed, reset, unfinished }
+        let cut = self.facts.cut_connections.min(unfinished);
+        Connections { started: outcomes.started(), completed, reset, unfinished: unfinished - cut, cut }
     }
 }
 
@@ -163,6 +168,10 @@ pub struct Summary {
     pub timeouts: u64,
     /// Packets offered to the link, both directions, drain included (methods M.10).
     pub packets: u64,
+    /// Rate of the link of the results, as resolved; null where it has no limit.
+    pub rate_bits_per_second: Option<u64>,
+    /// The most that passed from one side in a second of the original; null where nobody saw packets.
+    pub busiest_second_bits_per_second: Option<u64>,
     /// Events the simulator served; null where there is no simulator.
     pub events: Option<u64>,
     /// How long the run took on this machine; null if not recorded.
@@ -186,7 +195,7 @@ impl Run {
             warnings,
             gates,
             plausibility: self.facts.plausibility.clone(),
-            connections: measured.outcomes.into(),
+            connections: self.connections(),
             duration_ns: Quantities::of(&sample(Metric::Duration)),
             response_time_ns: Quantities::of(&sample(Metric::ResponseTime)),
             intended_response_time_ns: Quantities::of(&measured.intended_response_times()),
@@ -204,6 +213,13 @@ impl Run {
             retransmissions: totals.retransmissions,
             timeouts: totals.timeouts,
             packets: measured.offered_packets.iter().sum(),
+            rate_bits_per_second: self
+                .facts
+                .topology
+                .as_ref()
+                .and_then(|found| found.links.first()?.rate_bits_per_second),
+            busiest_second_bits_per_second: (self.facts.original.as_ref())
+                .and_then(|original| original.busiest_second_bits_per_second),
             events: self.facts.events,
             wall_ns: self.host.wall_ns,
         }

@@ -138,14 +138,29 @@ pub struct Router {
     pub idle_time: f64,
     /// `setup_time`, in seconds.
     pub setup_time: f64,
-    /// `vc_window`, in cells; 0 is none.
+    /// `flow_control` of circuits is not `none`.
+    pub has_window: bool,
+    /// `vc_window` or `default_window`, in cells; 0 is none.
     pub window: u32,
+    /// `maximum_window`, in cells; 0 is none.
+    pub maximum_window: u32,
     /// `peak_rate` of a circuit in bits per second; 0 is none.
     pub peak_rate: f64,
     /// `meter_time`, in seconds.
     pub meter_time: f64,
     /// `report`
     pub report: bool,
+}
+
+impl Router {
+    /// Cells that a circuit may have under way; 0 is no limit.
+    pub fn circuit_window(&self) -> u32 {
+        match (self.has_window, self.maximum_window) {
+            (false, _) => 0,
+            (true, 0) => self.window,
+            (true, most) => self.window.min(most),
+        }
+    }
 }
 
 /// A switch.
@@ -277,7 +292,9 @@ impl Default for Router {
             dynamic: false,
             idle_time: 0.09,
             setup_time: 0.0,
+            has_window: true,
             window: 0,
+            maximum_window: 0,
             peak_rate: 0.0,
             meter_time: 0.1,
             report: true,

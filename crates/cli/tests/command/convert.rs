@@ -127,6 +127,20 @@ fn tmix_files_are_read_as_they_are() {
     }
 }
 
+/// Tmix tells waits that contain a round trip, and no transit to take out of them.
+#[test]
+fn a_replay_of_tmix_warns_of_doubled_round_trips() {
+    let bench = Bench::new();
+    bench.file("v.cvec", TMIX.as_bytes());
+    let warnings = |correct: &str| {
+        bench.flowloom(&["run", "v.cvec", "--wait-correct", correct, "-o", "r", "--force"]).succeeded();
+        flowloom::store::run_folder::RunFolder::open(&bench.path("r")).unwrap().run()["warnings"].to_string()
+    };
+    let warned = warnings("ostt");
+    assert!(warned.contains("the waits of 1 connection contain a round trip"), "{warned}");
+    assert!(!warnings("none").contains("round trip"));
+}
+
 #[test]
 fn flow_level_input_is_marked_and_nothing_is_invented() {
     let bench = Bench::new();

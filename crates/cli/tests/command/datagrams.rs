@@ -140,3 +140,19 @@ fn flows_of_a_workload_are_sent_and_the_loss_is_told() {
     bench.file("z.toml", experiment.replace("as-seen", "as-heard").as_bytes());
     bench.flowloom(&["run", "z.toml", "-o", "z"]).failed(2, &["as-heard", "leave-out"]);
 }
+
+/// Their flows have numbers from 2^40 on, and a capture addresses for 2^32 connections.
+#[test]
+fn pcap_has_the_datagrams_of_a_workload() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &mixed());
+    bench.file("x.toml", b"[workload]\nsource = \"c.pcap\"\ndatagrams = \"as-seen\"\n");
+    bench.flowloom(&["run", "x.toml", "--pcap", "-o", "r"]).succeeded();
+    let udp = &bench.json(&["describe", "r/link.pcap", "--json"])["capture"]["datagrams"]["udp"];
+    // A query and its answer are one flow, and so are the two datagrams of the QUIC exchange.
+    assert_eq!((&udp["flows"], &udp["packets"]), (&2.into(), &4.into()), "{udp}");
+    let model = "[workload]\nmodel = { kind = \"cbr\", flows = 1, rate = \"1mbit\" }\ndatagrams = \"as-seen\"\n\
+                 [measure]\nduration = \"1s\"\n";
+    bench.file("cbr.toml", model.as_bytes());
+    bench.flowloom(&["run", "cbr.toml", "--pcap", "-o", "cbr"]).succeeded();
+}

@@ -204,3 +204,38 @@ fn datagrams_may_wait_at_the_end() {
     let run = run_json(&bench, "r");
     assert_eq!(run["verdict"]["accounted"]["word"], "VALID", "{}", run["summary"]["gates"]);
 }
+
+/// What a program calls its rate: all of them 2 Mbit/s, and what is 16 Mbit/s to tc alone is neither.
+#[test]
+fn a_rate_is_bits_and_is_told() {
+    let bench = Bench::new();
+    let text =
+        "[[sources]]\nname = \"voice\"\nkind = \"cbr\"\nrate = 64000\nrtt = \"20ms\"\n[measure]\nduration = \"1s\"\n";
+    bench.file("e.toml", text.as_bytes());
+    for rate in ["2mbit", "2Mbit/s", "2 Mbit/s", "2Mb", "2Mb/s", "2Mbps", "2M", "250kB/s"] {
+        let run = bench.json(&["run", "e.toml", "--rate", rate, "-o", "r", "--force", "--json"]);
+        assert_eq!(run["rate_bits_per_second"], 2_000_000, "{rate}");
+        let command = run_json(&bench, "r")["command"].as_str().unwrap().to_owned();
+        assert!(
+            command.contains(&format!("--rate {rate}")) || command.contains(&format!("--rate '{rate}'")),
+            "{command}"
+        );
+    }
+    let said = bench.flowloom(&["run", "e.toml", "--rate", "2M", "-o", "r", "--force"]);
+    assert!(said.succeeded().out.contains("2.00 Mbit/s"), "{}", said.out);
+    bench.flowloom(&["run", "e.toml", "--rate", "2mbps", "-o", "s"]).failed(2, &["2Mbit/s", "2MB/s as in tc"]);
+    bench.file("f.toml", format!("{text}[network.bottleneck]\nrate = \"2mbps\"\n").as_bytes());
+    bench.flowloom(&["run", "f.toml", "-o", "s"]).failed(2, &["f.toml:9:8", "2Mbit/s", "2MB/s as in tc"]);
+}
+
+/// A mean of 105 % says nothing of the seconds that are above it.
+#[test]
+fn a_rate_in_percent_is_told_with_the_busiest_second() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(20).pcap());
+    let run = bench.json(&["run", "c.pcap", "--rate", "105%", "-o", "r", "--json"]);
+    let (rate, busiest) = (run["rate_bits_per_second"].as_u64(), run["busiest_second_bits_per_second"].as_u64());
+    assert!(rate.is_some() && busiest.is_some(), "{run}");
+    let network = run_json(&bench, "r")["network"].as_str().unwrap().to_owned();
+    assert!(network.contains("(105% of the mean; the busiest second of the original has "), "{network}");
+}

@@ -184,6 +184,25 @@ const BULK: &str = "[[sources]]\nkind = \"bulk\"\nname = \"ftp\"\ncount = 2\nrtt
 const ON_A_SMALL_DISK: &str = "mount -t tmpfs -o size=48m none disk && \"$0\" run x.toml --on live --pcap -o disk/run --quiet; \
                                code=$?; ls -A disk > names; cp -r disk/run run; exit $code";
 
+/// The simulator fills its disk itself: 60 s at 50 Mbit/s are 22 MB of captured headers.
+#[test]
+fn a_full_disk_makes_a_simulation_invalid() {
+    if !can_run() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.file("x.toml", BULK.as_bytes());
+    fs::create_dir(bench.path("disk")).unwrap();
+    let script = "mount -t tmpfs -o size=8m none disk && \"$0\" run x.toml --pcap -o disk/run --quiet; code=$?; \
+                  cp -r disk/run run; exit $code";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script]).arg(assert_cmd::cargo::cargo_bin("flowloom"));
+    let status = command.current_dir(bench.path("")).status().unwrap();
+    let said = RunFolder::open(&bench.path("run")).unwrap().run().clone();
+    assert_eq!((status.code(), &said["verdict"], &said["disk_full"]), (Some(3), &"INVALID".into(), &true.into()));
+    assert_eq!(said["complete"], false);
+}
+
 #[test]
 fn a_disk_that_is_full_ends_the_run_which_keeps_what_it_has() {
     if !can_run() {

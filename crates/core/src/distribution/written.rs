@@ -8,7 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::keys::text_or_table;
+use crate::keys::text_or_other;
 
 use super::Distribution;
 use super::error::DistributionError;
@@ -252,7 +252,7 @@ impl JsonSchema for Distribution {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let forms = vec![generator.subschema_for::<f64>(), generator.subschema_for::<WrittenLaw<f64>>()];
-        text_or_table("drawn-number", "A number, or the distribution it is drawn from.", forms)
+        text_or_other("drawn-number", "A number, or the distribution it is drawn from.", forms)
     }
 }
 

@@ -9,11 +9,12 @@ use crate::path::Rules;
 use crate::time::Duration;
 use crate::units::{Limit, ParseQuantityError, Probability, Rate};
 
+use super::Written;
 use super::quantity::Quantity;
 use super::text_or_table::{self, TextOrTable};
 
 /// A quantity that a distribution can be of.
-pub trait Number: FromStr<Err = ParseQuantityError> + Clone {
+pub trait Number: Written + Clone {
     /// Smallest units in the unit that logarithms are of: seconds, bytes, bit/s, a share of one.
     const UNIT: f64;
 
@@ -70,10 +71,8 @@ impl FromStr for Share {
     fn from_str(text: &str) -> Result<Share, ParseQuantityError> {
         let percent = text.strip_suffix('%').and_then(|number| number.trim_end().parse::<f64>().ok());
         let percent = percent.filter(|percent| percent.is_sign_positive());
-        percent.and_then(|percent| Probability::new(percent / 100.0)).map(Share).ok_or_else(|| ParseQuantityError {
-            text: text.to_owned(),
-            expected: "a share of 0% to 100%",
-            example: "0.1%",
+        percent.and_then(|percent| Probability::new(percent / 100.0)).map(Share).ok_or_else(|| {
+            ParseQuantityError::Form { text: text.to_owned(), expected: "a share of 0% to 100%", example: "0.1%" }
         })
     }
 }
@@ -88,7 +87,7 @@ impl FromStr for Size {
     fn from_str(text: &str) -> Result<Size, ParseQuantityError> {
         match text.parse() {
             Ok(Limit::Bytes(bytes)) => Ok(Size(bytes)),
-            _ => Err(ParseQuantityError {
+            _ => Err(ParseQuantityError::Form {
                 text: text.to_owned(),
                 expected: "a number of bytes",
                 example: "1000b or 64k",
@@ -189,6 +188,10 @@ impl<T: Number> TextOrTable for Drawn<T> {
 
     fn of_text(text: &str) -> Result<Self, String> {
         text.parse().map(Drawn::Constant).map_err(|error: ParseQuantityError| error.to_string())?.check()
+    }
+
+    fn of_number(number: f64) -> Option<Result<Self, String>> {
+        T::PLAIN.map(|unit| Self::of_text(&format!("{number}{unit}")))
     }
 
     fn of_table(law: WrittenLaw<Quantity<T>>) -> Result<Self, String> {

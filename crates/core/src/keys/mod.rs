@@ -11,10 +11,12 @@ mod written;
 
 pub use drawn::{Drawn, Number, Share, Size, Span};
 pub use text_or_table::{TextOrTable, read};
-pub use written::{POSITIVE, Written, text, text_or_table};
+pub use written::{POSITIVE, Written, text, text_or_other};
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
+
+use serde::Serialize;
 
 use crate::time::Duration;
 use crate::units::ParseQuantityError;
@@ -42,9 +44,24 @@ impl FromStr for AboveZero {
     fn from_str(text: &str) -> Result<AboveZero, ParseQuantityError> {
         let time: Duration = text.parse()?;
         if time.is_zero() {
-            return Err(ParseQuantityError { text: text.to_owned(), expected: "a time above zero", example: "20ms" });
+            return Err(ParseQuantityError::Form {
+                text: text.to_owned(),
+                expected: "a time above zero",
+                example: "20ms",
+            });
         }
         Ok(AboveZero(time))
+    }
+}
+
+/// A value that is a word, as files have it.
+///
+/// # Panics
+/// If it is none.
+pub fn word(value: impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        other => unreachable!("a word: {other:?}"),
     }
 }
 

@@ -1,7 +1,6 @@
 //! What the schema of keys says of values that are written as one text.
 
 use std::borrow::Cow;
-use std::fmt::Display;
 use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -11,16 +10,18 @@ use super::quantity::Quantity;
 use super::{AboveZero, Optional};
 use crate::distribution::WrittenLaw;
 use crate::time::Duration;
-use crate::units::{Limit, Rate};
+use crate::units::{Limit, ParseQuantityError, Rate};
 
 /// A value that is written as one text: `"20ms"`.
-pub trait Written: FromStr<Err: Display> {
+pub trait Written: FromStr<Err = ParseQuantityError> {
     /// What the form is called: `format` in the schema.
     const FORMAT: &'static str;
     /// What the text is: a phrase that follows "expected".
     const MEANING: &'static str;
     /// How it is written.
     const EXAMPLES: &'static [&'static str];
+    /// The unit of a plain number, where one may stand instead of the text.
+    const PLAIN: Option<&'static str> = None;
 
     /// A regular expression that every such text matches (ECMA 262), without anchors.
     fn pattern() -> String;
@@ -81,11 +82,11 @@ impl Written for Span {
 impl Written for Rate {
     const FORMAT: &'static str = "rate";
     const MEANING: &'static str = "a bit rate with its unit";
-    const EXAMPLES: &'static [&'static str] = &["496mbit", "1.5gbit"];
+    const EXAMPLES: &'static [&'static str] = &["496mbit", "1.5 Gbit/s"];
+    const PLAIN: Option<&'static str> = Some("bit/s");
 
     fn pattern() -> String {
-        let units = ["bit", "kbit", "mbit", "gbit", "tbit", "bps", "kbps", "mbps", "gbps"];
-        format!("unlimited|{}", scaled(POSITIVE, &units))
+        format!(r"unlimited|{POSITIVE}\s*({})", Rate::UNITS)
     }
 }
 
@@ -140,15 +141,18 @@ impl Written for Optional<Size> {
     }
 }
 
-/// The schema of a text.
+/// The schema of a text, or of the plain number that may stand instead.
 pub fn text<T: Written>() -> Schema {
-    json_schema!({
+    let text = json_schema!({
         "type": "string",
         "format": T::FORMAT,
         "description": T::MEANING,
         "pattern": format!("^({})$", T::pattern()),
         "examples": T::EXAMPLES,
-    })
+    });
+    let Some(unit) = T::PLAIN else { return text };
+    let number = json_schema!({ "type": "number", "description": format!("a number of {unit}") });
+    text_or_other(T::FORMAT, T::MEANING, vec![text, number])
 }
 
 impl<T: Written> JsonSchema for Quantity<T> {
@@ -161,12 +165,12 @@ impl<T: Written> JsonSchema for Quantity<T> {
     }
 }
 
-/// The schema of what is text or table. `format` names the check of both together.
-pub fn text_or_table(format: &str, meaning: &str, forms: Vec<Schema>) -> Schema {
+/// The schema of what is a text or something else. `format` names the check of both together.
+pub fn text_or_other(format: &str, meaning: &str, forms: Vec<Schema>) -> Schema {
     json_schema!({ "format": format, "description": meaning, "anyOf": forms })
 }
 
-impl<T: Written + Number> JsonSchema for Drawn<T> {
+impl<T: Number> JsonSchema for Drawn<T> {
     fn schema_name() -> Cow<'static, str> {
         format!("drawn-{}", T::FORMAT).into()
     }
@@ -174,6 +178,6 @@ impl<T: Written + Number> JsonSchema for Drawn<T> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let forms =
             vec![generator.subschema_for::<Quantity<T>>(), generator.subschema_for::<WrittenLaw<Quantity<T>>>()];
-        text_or_table(&Self::schema_name(), &format!("{}, or the distribution it is drawn from", T::MEANING), forms)
+        text_or_other(&Self::schema_name(), &format!("{}, or the distribution it is drawn from", T::MEANING), forms)
     }
 }

@@ -13,7 +13,7 @@ use super::impairments::{Impairments, Jitter, Reorder, Reordering};
 use super::loss::{GilbertElliott, LossModel, PacketList};
 use super::rules::{LossRate, Matching, Rule};
 use super::token_bucket::BucketConfig;
-use crate::keys::{Drawn, Quantity, Share, Size, TextOrTable, Written, read, text_or_table};
+use crate::keys::{Drawn, Quantity, Share, Size, TextOrTable, Written, read, text_or_other};
 use crate::time::Duration;
 use crate::units::{Limit, ParseQuantityError, Probability, Rate};
 use crate::workload::{LinkSide, Side};
@@ -200,7 +200,7 @@ impl JsonSchema for Loss {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let forms = vec![generator.subschema_for::<Quantity<Share>>(), generator.subschema_for::<LossTable>()];
-        text_or_table("loss", "A share of packets that are lost, or a model of losses.", forms)
+        text_or_other("loss", "A share of packets that are lost, or a model of losses.", forms)
     }
 }
 
@@ -345,7 +345,7 @@ impl JsonSchema for FlowLoss {
         let meaning =
             "A share of packets, the distribution that the share of each flow is drawn from, or the measured loss.";
         let measured = json_schema!({ "const": MEASURED });
-        text_or_table("flow-loss", meaning, vec![measured, generator.subschema_for::<Drawn<Share>>()])
+        text_or_other("flow-loss", meaning, vec![measured, generator.subschema_for::<Drawn<Share>>()])
     }
 }
 
@@ -460,7 +460,7 @@ impl FromStr for Bytes {
             _ => None,
         }
         .map(Bytes)
-        .ok_or_else(|| ParseQuantityError {
+        .ok_or_else(|| ParseQuantityError::Form {
             text: text.to_owned(),
             expected: "a number of bytes below 4 GiB",
             example: "32k",

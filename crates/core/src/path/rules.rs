@@ -122,6 +122,11 @@ impl Rules {
         Rules { measured_loss: measured, ..self }
     }
 
+    /// Whether every flow loses what the original's did: no rule draws losses.
+    pub fn replay_all_losses(&self) -> bool {
+        self.measured_loss && !self.rules.iter().any(|rule| matches!(rule.loss, LossRate::Drawn(_)))
+    }
+
     /// The same without what keeps packets back or loses them: with the delays alone.
     #[must_use]
     pub fn delays_only(self) -> Rules {

@@ -134,6 +134,16 @@ impl Script {
         }
     }
 
+    /// What its ends wait for, together: no replay is shorter, however fast the network is.
+    pub fn waits(&self) -> Duration {
+        if self.pattern == Pattern::Sequential {
+            return self.steps.iter().map(|step| step.wait).sum();
+        }
+        let of =
+            |side: Side| self.steps.iter().filter(|step| step.side == side).map(|step| step.wait).sum::<Duration>();
+        of(Side::Initiator).max(of(Side::Acceptor))
+    }
+
     /// The ADUs in order: all in turn when sequential, each side's own order when concurrent.
     pub fn steps(&self) -> &[Step] {
         &self.steps

@@ -92,6 +92,14 @@ fn waits_after_oneself_are_never_corrected() {
     assert_eq!(waits(&script), [0.0, 0.0, 0.949, 1.56].map(seconds));
 }
 
+/// All in turn where they are, else those of the side that waits for longer.
+#[test]
+fn no_replay_is_shorter_than_its_waits() {
+    assert_eq!(Script::new(&test_vector(), &CORRECTED).waits(), seconds(1.309));
+    let adus = [(I, 100, 0.949), (A, 50, 1.56), (I, 220, -1.0), (A, 70, -1.0)];
+    assert_eq!(Script::new(&vector(Pattern::Concurrent, &adus, Close::NotSeen), &CORRECTED).waits(), seconds(1.56));
+}
+
 #[test]
 fn lead_in_and_time_to_close_lose_the_transit_they_contain() {
     let mut vector = test_vector();

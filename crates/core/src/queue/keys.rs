@@ -229,7 +229,7 @@ impl FromStr for Target {
         let packets = text.strip_suffix('p').and_then(|count| count.parse().ok()).map(Target::Packets);
         let target = packets.or_else(|| text.parse().ok().map(Target::Delay));
         let is_zero = |target: &Target| matches!(target, Target::Delay(Duration::ZERO) | Target::Packets(0));
-        target.filter(|target| !is_zero(target)).ok_or_else(|| ParseQuantityError {
+        target.filter(|target| !is_zero(target)).ok_or_else(|| ParseQuantityError::Form {
             text: text.to_owned(),
             expected: "a delay or a number of packets above zero",
             example: "15ms or 200p",

@@ -421,7 +421,7 @@ impl FromStr for Gain {
             None => text.parse().ok(),
         };
         let shift = gain.and_then(|gain| (1..=10u8).find(|&shift| gain == 1.0 / f64::from(1u32 << shift)));
-        shift.map(|shift| Gain { shift }).ok_or_else(|| ParseQuantityError {
+        shift.map(|shift| Gain { shift }).ok_or_else(|| ParseQuantityError::Form {
             text: text.to_owned(),
             expected: "a power of two from 1/1024 to 1/2",
             example: "1/16 or 0.0625",

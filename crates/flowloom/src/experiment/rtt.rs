@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use flowloom_core::keys::{Quantity, Share, TextOrTable, Written, read, text_or_table};
+use flowloom_core::keys::{Quantity, Share, TextOrTable, Written, read, text_or_other};
 use flowloom_core::path::Rules;
 use flowloom_core::time::Duration;
 use flowloom_core::units::ParseQuantityError;
@@ -290,7 +290,7 @@ impl JsonSchema for Rtt {
         });
         let meaning =
             "Which round-trip time each connection gets: the name of a model, a time, or a model with its parameters.";
-        text_or_table("rtt", meaning, vec![name, generator.subschema_for::<RttModel>()])
+        text_or_other("rtt", meaning, vec![name, generator.subschema_for::<RttModel>()])
     }
 }
 

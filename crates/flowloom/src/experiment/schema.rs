@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use serde_json::Value;
 use toml::de::DeTable;
 
-use flowloom_core::keys::Written;
 use flowloom_core::keys::walk::{Checks, Problem, ProblemKind, walk};
+use flowloom_core::keys::{Quantity, Written};
 use flowloom_models::generate::harpoon::Block;
-use flowloom_sim::keys::schema::{self as keys, Check, means, text};
+use flowloom_sim::keys::schema::{self as keys, Check, means};
 
 use super::diagnosis::place;
 use super::keys::Experiment;
@@ -31,8 +31,8 @@ pub fn schema() -> &'static Value {
 
 /// What the values of the formats are read as that only experiments have.
 const FORMATS: [(&str, Check); 4] = [
-    (WindowChoice::FORMAT, text::<WindowChoice>),
-    (Vary::FORMAT, text::<Vary>),
+    (WindowChoice::FORMAT, means::<Quantity<WindowChoice>>),
+    (Vary::FORMAT, means::<Quantity<Vary>>),
     ("rtt", means::<Rtt>),
     ("addresses", means::<Block>),
 ];

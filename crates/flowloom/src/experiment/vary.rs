@@ -29,7 +29,7 @@ impl FromStr for Vary {
             ("blocks", _) => Ok(Vary::Blocks),
             ("nothing", _) => Ok(Vary::Nothing),
             (_, Some(by)) if !by.is_zero() && by <= Vary::MOST_JITTER => Ok(Vary::Jitter(by)),
-            _ => Err(ParseQuantityError {
+            _ => Err(ParseQuantityError::Form {
                 text: text.to_owned(),
                 expected: Vary::MEANING,
                 example: "blocks, jitter 2s or nothing",

@@ -197,7 +197,7 @@ impl FromStr for WindowChoice {
         match text.parse() {
             _ if text == "measured" => Ok(WindowChoice::Measured),
             Ok(Limit::Bytes(bytes)) if (1..=MOST_WINDOW).contains(&bytes) => Ok(WindowChoice::Fixed(bytes)),
-            _ => Err(ParseQuantityError {
+            _ => Err(ParseQuantityError::Form {
                 text: text.to_owned(),
                 expected: "a window of 1b to 1023m",
                 example: "measured, 8k, 16k or 64k",

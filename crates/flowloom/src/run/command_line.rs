@@ -24,7 +24,12 @@ pub fn command(plan: &Plan, options: &RunOptions, seed: u64) -> String {
     match &options.on {
         Driver::Sim => {}
         Driver::Live => words.extend(["--on".to_owned(), "live".to_owned()]),
-        Driver::Lab(file) => words.extend(["--on".to_owned(), quoted(&format!("lab:{}", file.display()))]),
+        Driver::Lab(file) => {
+            words.extend(["--on".to_owned(), quoted(&format!("lab:{}", file.display()))]);
+            if !options.lab.as_os_str().is_empty() {
+                words.extend(["--lab".to_owned(), quoted(&options.lab.to_string_lossy())]);
+            }
+        }
     }
     let given: [(&str, bool, String); 5] = [
         ("--rate", overrides.rate.is_some(), bottleneck.rate.to_string()),
@@ -104,5 +109,24 @@ pub fn quoted(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_on_a_lab_names_its_hosts_and_its_controller() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.toml");
+        let text = "sources = [{ name = \"a\", kind = \"bulk\", rtt = \"20ms\" }]\nmeasure = { duration = \"1s\" }";
+        std::fs::write(&file, text).unwrap();
+        let options =
+            RunOptions { on: Driver::Lab("hosts.toml".into()), lab: "my lab".into(), ..RunOptions::default() };
+        let plan = Plan::of_files(std::slice::from_ref(&file), &options).unwrap();
+        let command = command(&plan, &options, 3);
+        assert!(command.ends_with("x.toml --on lab:hosts.toml --lab 'my lab' --seed 3"), "{command}");
+        assert_eq!(options.on.name(), "lab");
     }
 }

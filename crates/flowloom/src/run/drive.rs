@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use flowloom_core::play::Placed;
+use flowloom_core::play::{Placed, Script};
 use flowloom_core::record::Recorder;
 use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::Protocol;
 use flowloom_live::remote::backend::Hosts;
 use flowloom_live::{LiveError, Observed, Options};
 use flowloom_sim::{Classed, Config, Progress as SimProgress, Summary};
@@ -16,6 +17,7 @@ use crate::run::pipeline::Read;
 use crate::run::recording::Unrecorded;
 use crate::run::senders::Together;
 use crate::run::setup::Setup;
+use crate::warning::Warning;
 use crate::workload::load;
 
 /// A run that is ready to begin.
@@ -38,8 +40,21 @@ pub struct Driven {
     pub summary: Summary,
     /// What was observed of a live run.
     pub observed: Option<Observed>,
-    /// Connections in the part that results are of, of which only the totals are known.
+    /// What was noticed of it while it went on.
+    pub noticed: Noticed,
+}
+
+/// What was noticed of a run while it went on; connections are those of the part that results are of.
+#[derive(Default)]
+pub struct Noticed {
+    /// Connections of which only totals are known.
     pub totals_only: u64,
+    /// Connections whose waits contain a transit that is made again.
+    pub keep_transit: u64,
+    /// Connections that cannot end within the run.
+    pub cut: u64,
+    /// Captures that lack packets.
+    pub incomplete: Vec<Warning>,
 }
 
 impl Drive<'_> {
@@ -54,12 +69,16 @@ impl Drive<'_> {
     ) -> Result<Driven, LiveError<WorkloadError, Unrecorded>> {
         let Drive { setup, config, live, hosts, sources, progress, reserve } = self;
         let window = setup.plan.window(config);
-        let mut totals_only = 0;
+        let last = Time::ZERO + config.window + config.drain;
+        let mut noticed = Noticed::default();
         let placed = setup.senders.placed(vectors, config).inspect(|placed| {
-            let counts = |Placed { vector, .. }: &Placed| {
-                load::is_of_totals(vector) && window.contains(&vector.start.since(Time::ZERO).as_nanos())
-            };
-            totals_only += u64::from(placed.as_ref().is_ok_and(counts));
+            let Ok(Placed { vector, .. }) = placed else { return };
+            if window.contains(&vector.start.since(Time::ZERO).as_nanos()) {
+                let least = || Script::new(vector, &config.replay).waits();
+                noticed.cut += u64::from(vector.protocol == Protocol::Tcp && vector.start + least() > last);
+                noticed.totals_only += u64::from(load::is_of_totals(vector));
+                noticed.keep_transit += u64::from(load::keeps_transit(vector, config.replay.waits));
+            }
         });
         let class = |placed: Placed| {
             let class = setup.senders.class(config.seed, &placed.vector);
@@ -86,7 +105,7 @@ impl Drive<'_> {
                 (run.0, Some(run.1))
             }
         };
-        Ok(Driven { summary, observed, totals_only })
+        Ok(Driven { summary, observed, noticed })
     }
 }
 

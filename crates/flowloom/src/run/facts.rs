@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use flowloom_core::units::Rate;
+use flowloom_core::workload::LinkSide;
 use flowloom_models::Variation;
 use flowloom_report::{Facts, HostFacts, Original, Run};
 use flowloom_sim::Config;
+use flowloom_store::workload::TrafficFacts;
 
 use crate::clock::{self, Stopwatch};
-use crate::experiment::{self, LossChoice};
+use crate::experiment::{self, LossChoice, Quantity, RateChoice};
 use crate::input::Kind;
 use crate::run::changes::changes;
 use crate::run::command_line::command;
 use crate::run::config::topology;
-use crate::run::drive::Driven;
+use crate::run::drive::{Driven, Noticed};
 use crate::run::plan::Plan;
 use crate::run::setup::{Prepared, Setup};
 use crate::run::workloads::{left_out_flows, set_aside};
@@ -27,8 +30,8 @@ use crate::workload::source::{Source, file_name};
 pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     let Setup { plan, options, senders, shape, .. } = *setup;
     let Prepared { source, live, .. } = setup.prepared(config.seed);
-    let Driven { summary, observed, totals_only } = driven;
-    let (seed, observed, totals_only) = (config.seed, observed.as_ref(), *totals_only);
+    let Driven { summary, observed, noticed } = driven;
+    let (seed, observed) = (config.seed, observed.as_ref());
     let to_its_end = observed.is_none() && !summary.interrupted && !source.interrupted;
     let planned = plan.window(config);
     let is_cut = summary.interrupted || source.interrupted || observed.is_some_and(|observed| observed.cut_short);
@@ -43,20 +46,30 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     experiment.run.seeds = vec![seed];
     let classes = senders.facts(summary);
     let topology = topology(&experiment.network, shape, config, summary);
+    let Noticed { totals_only, keep_transit, cut, incomplete } = noticed;
+    let (totals_only, keep_transit) = (*totals_only, *keep_transit);
     let assumed = (totals_only > 0).then_some(Warning::TotalsReplayed { connections: totals_only });
+    let doubled = (keep_transit > 0).then_some(Warning::WaitsNotCorrected { connections: keep_transit });
     let not_met = if to_its_end { senders.not_met(summary) } else { Vec::new() };
     let of_host = observed.iter().flat_map(|observed| observed.warnings.iter().cloned().map(Warning::Live));
-    let own: Vec<Warning> =
-        assumed.into_iter().chain(of_datagrams(plan, source)).chain(not_met).chain(of_host).collect();
+    let own: Vec<Warning> = assumed
+        .into_iter()
+        .chain(doubled)
+        .chain(of_datagrams(plan, source))
+        .chain(not_met)
+        .chain(incomplete.iter().cloned())
+        .chain(of_host)
+        .collect();
     Facts {
         title: experiment.title.clone().unwrap_or_default(),
         source: source.name.clone(),
-        driver: if observed.is_some() { "live" } else { "sim" }.to_owned(),
+        driver: options.on.name().to_owned(),
         model: if source.path.is_some() { model(plan, source) } else { String::new() },
         network: format!(
-            "{}, {}, {} propagation, {}{}",
+            "{}, {}{}, {} propagation, {}{}",
             plan.experiment.network.kind(),
             config.bottleneck.rate,
+            of_load(&plan.experiment.network.bottleneck.rate, source),
             config.bottleneck.delay,
             plan.experiment.network.bottleneck.queue,
             plan.experiment.network.additions()
@@ -80,13 +93,42 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
             payload: capture.payload,
             set_aside: set_aside(plan, source),
             set_aside_bytes: capture.set_aside_bytes.clone(),
+            busiest_second_bits_per_second: busiest_second(&source.facts.traffic).and_then(Rate::bits_per_second),
         }),
+        disk_full: false,
+        cut_connections: *cut,
+        replays_losses: config.rules.replay_all_losses(),
         events: observed.is_none().then_some(summary.events),
         plausibility: Some(plausibility::facts(config, summary, &classes, &topology)),
         classes,
         topology: Some(topology),
         live: observed.zip(live.as_ref()).map(|(observed, options)| live::facts(observed, options)),
     }
+}
+
+/// What a rate in percent is of, and the busiest second of the original, where it is known: " (105% of the mean; ...)".
+fn of_load(rate: &Quantity<RateChoice>, source: &Source) -> String {
+    if !matches!(rate.value, RateChoice::OfLoad(_)) {
+        return String::new();
+    }
+    match busiest_second(&source.facts.traffic) {
+        Some(busiest) => format!(" ({rate} of the mean; the busiest second of the original has {busiest})"),
+        None => format!(" ({rate} of the mean)"),
+    }
+}
+
+/// The most that passed from one side in a second of the original, counted from its start; `None` if nobody saw packets.
+fn busiest_second(traffic: &TrafficFacts) -> Option<Rate> {
+    let of_side = |from: LinkSide| {
+        let series = traffic.replayed.from(from);
+        let mut seconds: BTreeMap<u64, u64> = BTreeMap::new();
+        for (index, traffic) in series.bins() {
+            *seconds.entry((series.width() * *index).as_nanos() / 1_000_000_000).or_default() += traffic.bytes;
+        }
+        seconds.into_values().max()
+    };
+    let bytes = [LinkSide::Left, LinkSide::Right].into_iter().filter_map(of_side).max()?;
+    Rate::from_bits_per_second(8 * bytes)
 }
 
 /// Where the workload comes from, by the names of its inputs.

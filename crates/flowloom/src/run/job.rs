@@ -169,7 +169,8 @@ impl<'a> Job<'a> {
             observed.notes.extend(clocks.iter().map(clock_note));
             observed.problems.extend(problems.iter().map(|why| Problem::Host { text: why.to_string() }));
         }
-        let writer = recorder.finish()?;
+        let (writer, incomplete) = recorder.finish();
+        driven.noticed.incomplete = incomplete;
         if let Some(status) = driven.observed.as_ref().and_then(|observed| observed.guest) {
             // As shells have it where a signal ended it.
             let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
@@ -217,6 +218,7 @@ fn complete(
     let folder = writer.close(&facts.to_json(), &host.to_json()).map_err(Error::new)?;
     let mut run = results::load(&RunFolder::open(&folder).map_err(Error::new)?)?;
     if writer.reserve().is_spent() {
+        facts.disk_full = true;
         let told = match &mut facts.live {
             Some(live) => &mut live.problems,
             None => &mut facts.warnings,

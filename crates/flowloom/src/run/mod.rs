@@ -82,7 +82,7 @@ fn perform(plan: &Plan, options: &RunOptions, context: Context<'_>) -> Result<Ra
     refuse_existing(plan, options, seeds.len() > 1)?;
     let shape = plan.experiment.network.shape()?;
     let sources = workloads(plan, &options.capture, context)?;
-    let senders = Senders::new(&plan.experiment, &shape)?;
+    let senders = Senders::new(&plan.experiment, &shape, plan.has_workload())?;
     let setup = Setup::new(plan, options, &shape, &senders, sources, context)?;
     Job::new(setup).run()
 }

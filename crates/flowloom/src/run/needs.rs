@@ -55,7 +55,7 @@ pub fn plan(experiment: &Experiment, options: &RunOptions, context: Context<'_>)
     let plan = Plan::of_experiment(experiment.clone(), options)?;
     let shape = plan.experiment.network.shape()?;
     let sources = workloads(&plan, &options.capture, context)?;
-    let senders = Senders::new(&plan.experiment, &shape)?;
+    let senders = Senders::new(&plan.experiment, &shape, plan.has_workload())?;
     let Some(source) = sources.first() else { return Ok(Needs::default()) };
     let config = config(&plan.experiment, &shape, &senders, &source.facts, plan.traces.clone())
         .map_err(|error| plan.located(error))?;

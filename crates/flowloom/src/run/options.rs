@@ -22,6 +22,17 @@ pub enum Driver {
     Lab(PathBuf),
 }
 
+impl Driver {
+    /// What `run.json` calls it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Driver::Sim => "sim",
+            Driver::Live => "live",
+            Driver::Lab(_) => "lab",
+        }
+    }
+}
+
 impl std::str::FromStr for Driver {
     type Err = String;
 

@@ -106,6 +106,11 @@ impl Plan {
         located(error, self.file.as_deref())
     }
 
+    /// Whether connections are replayed, and not only sources send.
+    pub fn has_workload(&self) -> bool {
+        !self.sources.is_empty() || self.experiment.workload.model.is_some()
+    }
+
     /// The part of a run that results are of, in nanoseconds.
     pub fn window(&self, config: &Config) -> Range<u64> {
         match &self.experiment.measure.window {

@@ -14,6 +14,9 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::experiment::Pair;
 use crate::run::intervals::{Interval, Intervals};
+use crate::run::senders::captured;
+use crate::warning::Warning;
+use crate::workload::source::file_name;
 
 /// Records into the run folder and, if asked for, the packets at links into captures beside the tables.
 pub struct Recording<'a> {
@@ -33,6 +36,8 @@ pub struct LinkCapture {
     pair: Pair,
     path: PathBuf,
     writer: PcapWriter<BufWriter<ReservedFile>>,
+    /// Why nothing more is written, if that is so: the run goes on without it.
+    failed: Option<std::io::Error>,
 }
 
 /// Why a record could not be kept.
@@ -50,11 +55,20 @@ impl LinkCapture {
         let cannot = |error: std::io::Error| Error::new(format_args!("{}: {error}", path.display()));
         let file = ReservedFile::new(File::create_new(&path).map_err(cannot)?, folder.reserve());
         let writer = PcapWriter::new(BufWriter::with_capacity(1 << 20, file)).map_err(cannot)?;
-        Ok(LinkCapture { pair: pair.clone(), path, writer })
+        Ok(LinkCapture { pair: pair.clone(), path, writer, failed: None })
     }
 
-    fn failure(&self, error: std::io::Error) -> Unrecorded {
-        Unrecorded(Error::new(format_args!("{}: {error}", self.path.display())))
+    fn write(&mut self, packet: &PacketRecord) {
+        if self.failed.is_none() {
+            self.failed = self.writer.write(&captured(packet)).err();
+        }
+    }
+
+    /// Completes the file; a warning if it lacks packets.
+    fn finish(self) -> Option<Warning> {
+        let flushed = self.writer.finish().and_then(|mut out| out.flush()).err();
+        let name = file_name(&self.path);
+        self.failed.or(flushed).map(|why| Warning::CaptureIncomplete { name, why: why.to_string() })
     }
 }
 
@@ -64,25 +78,19 @@ impl Recording<'_> {
     }
 
     /// Writes a packet into the capture of its link, if there is one.
-    fn capture(&mut self, link: u16, packet: &PacketRecord) -> Result<(), Unrecorded> {
-        let Some(capture) = self.captures.iter_mut().find(|capture| capture.pair.holds(LinkNumber(link))) else {
-            return Ok(());
-        };
-        let written = capture.writer.write(packet);
-        written.map_err(|error| capture.failure(error))
+    fn capture(&mut self, link: u16, packet: &PacketRecord) {
+        if let Some(capture) = self.captures.iter_mut().find(|capture| capture.pair.holds(LinkNumber(link))) {
+            capture.write(packet);
+        }
     }
 
-    /// Completes the captures; the folder is still open.
-    pub fn finish(mut self) -> Result<RunWriter, Error> {
+    /// Completes the captures, and says which lack packets; the folder is still open.
+    pub fn finish(mut self) -> (RunWriter, Vec<Warning>) {
         if let Some(intervals) = &mut self.intervals {
             let last = intervals.finish();
             self.tell(&last);
         }
-        for capture in self.captures {
-            let cannot = |error: std::io::Error| Error::new(format_args!("{}: {error}", capture.path.display()));
-            capture.writer.finish().and_then(|mut out| out.flush()).map_err(cannot)?;
-        }
-        Ok(self.writer)
+        (self.writer, self.captures.into_iter().filter_map(LinkCapture::finish).collect())
     }
 }
 
@@ -91,7 +99,8 @@ impl Recorder for Recording<'_> {
 
     fn record(&mut self, record: Record<'_>) -> Result<(), Unrecorded> {
         if let Record::Packet { link, packet } = record {
-            return self.capture(link, packet);
+            self.capture(link, packet);
+            return Ok(());
         }
         if let Some(intervals) = &mut self.intervals {
             match record {

@@ -4,6 +4,7 @@ use std::iter::Peekable;
 use std::ops::Range;
 
 use flowloom_core::play;
+use flowloom_core::record::PacketRecord;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{ConnectionVector, Protocol, Side};
@@ -32,9 +33,21 @@ const DATAGRAMS: &str = "datagrams";
 /// have such numbers.
 const DATAGRAMS_OF: [u64; 2] = [1 << 40, 1 << 41];
 
+/// A packet as a capture has it: datagrams have the addresses of their vector, which are those of no TCP connection.
+pub fn captured(packet: &PacketRecord) -> PacketRecord {
+    let sender = Side::BOTH.into_iter().rev().find(|side| packet.connection >= DATAGRAMS_OF[*side as usize]);
+    match sender {
+        Some(sender) => {
+            let connection = packet.connection - DATAGRAMS_OF[sender as usize];
+            PacketRecord { connection, sender, ..*packet }
+        }
+        None => *packet,
+    }
+}
+
 impl<'a> Senders<'a> {
-    /// Those of an experiment whose network has this shape.
-    pub fn new(experiment: &'a Experiment, shape: &Shape) -> Result<Senders<'a>, Error> {
+    /// Those of an experiment whose network has this shape, and which may have a workload.
+    pub fn new(experiment: &'a Experiment, shape: &Shape, has_workload: bool) -> Result<Senders<'a>, Error> {
         let way = shape.workload_way().map_err(|error| KeyError::saying("network.ends", error))?;
         let (tcp, shape_way) = (&experiment.tcp, way.clone());
         let mut classes = vec![Class { way: way.clone(), tcp: tcp.config(), response: None }];
@@ -59,7 +72,24 @@ impl<'a> Senders<'a> {
         }
         let datagrams = sends_datagrams.then_some(classes.len() as u16);
         classes.extend(sends_datagrams.then(|| Class { way: shape_way, tcp: tcp.config(), response: None }));
-        Ok(Senders { experiment, classes, lots: tcp.lots(), sources, datagrams })
+        let mut senders = Senders { experiment, classes, lots: tcp.lots(), sources, datagrams };
+        senders.fill_unused(has_workload);
+        Ok(senders)
+    }
+
+    /// Gives the classes that no TCP connection is of the TCP of the first class that has some: a kernel has one TCP for all classes,
+    /// and those that nobody uses must not differ.
+    fn fill_unused(&mut self, has_workload: bool) {
+        let first_source = 1 + self.experiment.tcp.classes.len();
+        let is_used = |sources: &[Placed<'_>], class: usize| match class.checked_sub(first_source) {
+            None => has_workload,
+            Some(place) => sources.get(place).is_some_and(|placed| placed.source.is_tcp()),
+        };
+        let used = (0..self.classes.len()).find(|class| is_used(&self.sources, *class));
+        let Some(tcp) = used.map(|class| self.classes[class].tcp.clone()) else { return };
+        for (_, class) in self.classes.iter_mut().enumerate().filter(|(class, _)| !is_used(&self.sources, *class)) {
+            class.tcp = tcp.clone();
+        }
     }
 
     /// Whether the datagrams of the workload are sent.
@@ -216,5 +246,28 @@ impl<E, W: Iterator<Item = Result<Classed, E>>> Iterator for Together<W> {
             Some(_) => self.workload.next(),
             None => self.sources.next().map(Ok),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A kernel has one TCP for all connections of a run.
+    #[test]
+    fn classes_without_connections_have_the_tcp_of_others() {
+        let text = "sources = [{ name = \"a\", kind = \"bulk\", rtt = \"20ms\", tcp = { sack = \"off\" } }, \
+                    { name = \"b\", kind = \"cbr\", rate = \"64kbit\", rtt = \"20ms\" }]\n\
+                    tcp.profile = \"linux\"\nmeasure.duration = \"1s\"\n";
+        let experiment = Experiment::parse(text, "x").unwrap();
+        let shape = experiment.network.shape().unwrap();
+        let classes = |has_workload| {
+            let senders = Senders::new(&experiment, &shape, has_workload).unwrap();
+            senders.classes().into_iter().map(|class| class.tcp).collect::<Vec<_>>()
+        };
+        let alone = classes(false);
+        assert!(alone.iter().all(|tcp| *tcp == alone[1]), "{alone:?}");
+        let [workload, source, datagrams] = &classes(true)[..] else { panic!("three classes") };
+        assert!(workload != source && datagrams == workload && *source == alone[1]);
     }
 }

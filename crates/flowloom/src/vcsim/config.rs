@@ -215,7 +215,7 @@ fn router(router: &vcsim::Router) -> Router {
         } else {
             Lifetime::Permanent
         },
-        window: (router.window > 0).then_some(router.window),
+        window: Some(router.circuit_window()).filter(|window| *window > 0),
         peak_rate: Rate::from_bits_per_second(router.peak_rate.round() as u64),
         look_every: Duration::from_secs_f64(router.meter_time),
     }

@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use flowloom_core::extract::Prefix;
+use flowloom_core::play::{Correction, Waits};
 use flowloom_core::time::Time;
 use flowloom_core::wire::Address;
-use flowloom_core::workload::{ConnectionVector, Evidence, Host, LinkSide, Protocol, Side};
+use flowloom_core::workload::{Adu, ConnectionVector, Evidence, Host, LinkSide, Pattern, Protocol, Side};
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::capture::Input;
 use flowloom_store::flows::{self, FlowError, FlowFacts, MergeFacts, MergeOptions};
@@ -146,6 +147,20 @@ pub fn open(
 /// Whether only the totals of this connection are known: it comes from flow records.
 pub fn is_of_totals(vector: &ConnectionVector) -> bool {
     vector.evidence == Evidence::FlowRecord && vector.protocol == Protocol::Tcp
+}
+
+/// Whether a wait that is replayed contains a transit that would be taken out if the vector told it (methods A.5.10). Of a capture
+/// that is rare; a file of another tool never tells it.
+pub fn keeps_transit(vector: &ConnectionVector, waits: Waits) -> bool {
+    let keeps = |pair: &[Adu]| {
+        let raw = pair[0].wait.unwrap_or_default();
+        let answers = pair[0].side != pair[1].side && vector.ends[pair[1].side].min_transit.is_none();
+        answers && !waits.replayed(raw, None).is_zero()
+    };
+    waits.correct == Correction::Ostt
+        && vector.evidence == Evidence::VectorFile
+        && vector.pattern == Pattern::Sequential
+        && vector.adus.windows(2).any(keeps)
 }
 
 impl Loaded {

@@ -9,6 +9,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use flowloom_core::extract::Prefix;
+use flowloom_core::keys::Quantity;
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, Rate};
 use flowloom_core::wire::Address;
@@ -274,7 +275,7 @@ fn by_name<T: Clone>(name: &str, lent: &BTreeMap<String, T>, setting: &'static s
 pub struct Send {
     destinations: Vec<Written<Prefix>>,
     ports: Vec<Written<Ports>>,
-    rate: Written<Rate>,
+    rate: Quantity<Rate>,
     connections: u64,
     duration: Written<Duration>,
 }
@@ -284,7 +285,7 @@ pub struct Send {
 #[serde(deny_unknown_fields)]
 pub struct Receive {
     ports: Vec<Written<Ports>>,
-    rate: Written<Rate>,
+    rate: Quantity<Rate>,
     duration: Written<Duration>,
 }
 
@@ -384,7 +385,7 @@ impl Limits {
         if !holds(&self.receive.ports, port) {
             return Err(LimitError::Port { port, setting: "receive.ports" });
         }
-        within("receive.rate", rate_bit_s, most(self.receive.rate.0), "bit/s")?;
+        within("receive.rate", rate_bit_s, most(self.receive.rate.value), "bit/s")?;
         within("receive.duration", duration_s, self.receive.duration.0.as_nanos() / 1_000_000_000, "s")
     }
 
@@ -397,7 +398,7 @@ impl Limits {
 impl Send {
     /// What all leaves may send together, in bit/s of IP packets.
     pub fn rate_bit_s(&self) -> u64 {
-        most(self.rate.0)
+        most(self.rate.value)
     }
 }
 
@@ -449,7 +450,7 @@ impl Reservations {
         let rate = held.rate_bit_s.saturating_add(demand.rate_bit_s);
         let connections = held.connections.saturating_add(demand.connections);
         within("run.leaves", held.leaves as u64 + 1, self.limits.run.leaves as u64, "leaves with those that run")?;
-        within("send.rate", rate, most(send.rate.0), "bit/s with what runs")?;
+        within("send.rate", rate, most(send.rate.value), "bit/s with what runs")?;
         within("send.connections", connections, send.connections, "connections with those that run")?;
         within("send.duration", demand.duration_ns, send.duration.0.as_nanos(), "ns")?;
         *held = Held { leaves: held.leaves + 1, rate_bit_s: rate, connections };
@@ -578,6 +579,7 @@ mod tests {
     fn what_the_file_says_wrongly_is_named() {
         for (from, to, names) in [
             (r#""100mbit""#, r#""100""#, "rate"),
+            (r#""100mbit""#, r#""100mbps""#, "two readings"),
             ("127.0.0.0/8", "127.0.0.0/33", "127.0.0.0/33"),
             (r#""1024-65535""#, r#""9-8""#, "9-8"),
             ("leaves = ", "leafs = ", "leafs"),

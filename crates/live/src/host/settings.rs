@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use flowloom_core::keys::word;
 use flowloom_core::tcp::congestion::{Algorithm, CubicParameters, DctcpParameters, VegasParameters};
 use flowloom_core::tcp::{Config, EcnEcho, InitialWindow, Profile, ReceiveBuffer, Sack};
 use flowloom_core::time::Duration;
@@ -378,7 +379,7 @@ pub fn available_algorithms() -> Vec<String> {
 fn difference(first: &Config, other: &Config) -> Option<(&'static str, String, String)> {
     let shown = |tcp: &Config| {
         [
-            ("sack", format!("{:?}", tcp.sack)),
+            ("sack", word(tcp.sack)),
             ("recovery", if tcp.rack { "rack" } else { "sack" }.to_owned()),
             ("f-rto", tcp.f_rto.to_string()),
             ("ecn", if tcp.ecn == EcnEcho::Off { "off" } else { "on" }.to_owned()),
@@ -404,14 +405,14 @@ fn algorithm_notes(algorithm: &Algorithm) -> Vec<Note> {
     match algorithm {
         Algorithm::Reno => note("reno".to_owned(), "its reno recovers as newreno does (RFC 6582)"),
         Algorithm::Cubic(parameters) if *parameters != CubicParameters::default() => {
-            note(format!("{parameters:?}"), "the parameters of its cubic are those of the module")
+            note("cubic with parameters of its own".to_owned(), "the parameters of its cubic are those of the module")
         }
         Algorithm::Dctcp(parameters) if *parameters != DctcpParameters::default() => {
             let asked = format!("1/{}", 1u32 << parameters.gain_shift);
             vec![Note { key: "dctcp-gain", asked, kernel: "it has the gain of its module (dctcp_shift_g)" }]
         }
         Algorithm::Vegas(parameters) if *parameters != VegasParameters::default() => {
-            note(format!("{parameters:?}"), "the parameters of its vegas are those of the module")
+            note("vegas with parameters of its own".to_owned(), "the parameters of its vegas are those of the module")
         }
         _ => Vec::new(),
     }
@@ -434,7 +435,7 @@ fn notes(tcp: &Config) -> Vec<Note> {
     let growth = tcp.window_growth != linux.window_growth;
     note(growth, "window-growth", tcp.window_growth.to_string(), "its windows grow from 65,535 bytes");
     let rules = tcp.window_rules != linux.window_rules;
-    note(rules, "window-rules", format!("{:?}", tcp.window_rules).to_lowercase(), "its window obeys Linux's rules");
+    note(rules, "window-rules", word(tcp.window_rules), "its window obeys Linux's rules");
     let compression = tcp.sack_compression != linux.sack_compression;
     note(
         compression,
@@ -557,6 +558,15 @@ mod tests {
         let refused = Settings::with_algorithms(&[linux_with(Algorithm::Bbr), other], |_| true).unwrap_err();
         let (first, other) = ("true".to_owned(), "false".to_owned());
         assert_eq!(refused, Unsupported::Differs { key: "timestamps", first, other, class: 1 });
+    }
+
+    /// Sack::WithDuplicates is no word of a file.
+    #[test]
+    fn differences_are_spelt_as_keys_are() {
+        let other = class(Config { sack: Sack::Off, ..Config::of(Profile::Linux) });
+        let refused =
+            Settings::with_algorithms(&[linux_with(Algorithm::Bbr), other], |_| true).unwrap_err().to_string();
+        assert!(refused.starts_with("sack is off in class 1 and with-duplicates in the first"), "{refused}");
     }
 
     #[test]

@@ -390,7 +390,9 @@ impl Device for PeerEnds {
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
             Err(error) if error.raw_os_error() == Some(nix::libc::ENOBUFS) => Ok(false),
-            Err(error) => Err(io::Error::new(error.kind(), format!("{} ({:?} side): {error}", far.address, self.side))),
+            Err(error) => {
+                Err(io::Error::new(error.kind(), format!("{} ({} side): {error}", far.address, self.side.word())))
+            }
         }
     }
 }

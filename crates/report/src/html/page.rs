@@ -78,7 +78,7 @@ fn header(
     let plural = if connections == 1 { "" } else { "s" };
     let source = runs.first().and_then(|(_, run)| run.facts.source_name()).unwrap_or("the workload");
     let drivers = list(runs.iter().map(|(_, run)| match run.facts.driver.as_str() {
-        "live" => "through real sockets",
+        "live" | "lab" => "through real sockets",
         _ => "in the simulator",
     }));
     let lead = match (answer.with_original, shown.variants.len()) {

@@ -7,7 +7,7 @@ use flowloom_report::compare::Judgement;
 use flowloom_report::html::{ReportOptions, write_report};
 use flowloom_report::metric::Metric;
 use flowloom_report::warning::Warning;
-use flowloom_report::{Accounted, LoadError, Run, Variant, compare_runs, compare_with_original, text};
+use flowloom_report::{Accounted, LoadError, Run, Summary, Variant, compare_runs, compare_with_original, text};
 use flowloom_store::run_folder::{Point, RunFolder, RunOptions, RunWriter};
 use flowloom_testkit::reports::{self, MadeUp};
 
@@ -187,6 +187,49 @@ fn a_folder_that_was_cut_off_is_read_and_says_so() {
     assert_eq!(run.summary().verdict.accounted.word, Accounted::Invalid);
     assert!(html(&[run], "cut.html").contains("INVALID"));
     std::fs::remove_dir_all(left).unwrap();
+}
+
+/// Whatever the driver: what was asked for was not measured.
+#[test]
+fn a_full_disk_makes_a_run_invalid() {
+    let summary = |name: &str, disk_full: bool| {
+        let mut cut = MadeUp { connections: 400, seconds: 10, ..MadeUp::default() };
+        (cut.facts.interrupted, cut.facts.disk_full) = (true, disk_full);
+        made_up(name, cut).summary()
+    };
+    assert_eq!(summary("stopped", false).verdict.accounted.word, Accounted::Degraded);
+    let summary = summary("full-disk", true);
+    assert_eq!(summary.verdict.accounted.word, Accounted::Invalid);
+    assert!(summary.gates.iter().any(|gate| gate.found == "cut short: the disk is full"), "{:?}", summary.gates);
+}
+
+/// A connection that waits for longer than the run is cut by the experiment, and not slow.
+#[test]
+fn connections_that_the_experiment_cuts_degrade_nothing() {
+    let summary = |cut_connections: u64| {
+        let mut made = MadeUp { connections: 400, seconds: 10, unfinished: 20, ..MadeUp::default() };
+        made.facts.cut_connections = cut_connections;
+        made_up(&format!("cut-{cut_connections}"), made).summary()
+    };
+    let (none, all) = (summary(0), summary(20));
+    assert_eq!([&none, &all].map(|one| one.verdict.accounted.word), [Accounted::Degraded, Accounted::Valid]);
+    assert_eq!((none.connections.unfinished, none.connections.cut), (20, 0));
+    assert_eq!((all.connections.unfinished, all.connections.cut), (0, 20));
+    assert_eq!(all.connections.started, none.connections.started);
+    let warned = |summary: &Summary| summary.warnings.iter().any(|one| matches!(one, Warning::Unfinished { .. }));
+    assert!(warned(&none) && !warned(&all));
+}
+
+/// The warning says that the replay does not repeat them.
+#[test]
+fn losses_that_are_replayed_are_not_warned_of() {
+    let warned = |replays_losses: bool| {
+        let mut made = MadeUp { connections: 400, seconds: 10, lossy: 4, ..MadeUp::default() };
+        made.facts.replays_losses = replays_losses;
+        let summary = made_up(if replays_losses { "replayed" } else { "not-replayed" }, made).summary();
+        summary.warnings.iter().any(|warning| matches!(warning, Warning::LossInOriginal { .. }))
+    };
+    assert_eq!([false, true].map(warned), [true, false]);
 }
 
 #[test]

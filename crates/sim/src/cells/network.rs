@@ -231,8 +231,6 @@ struct Network<'a, O> {
     packets: Vec<Packet>,
     vacant: Vec<u32>,
     routers: Vec<RouterMeter>,
-    /// Packets and cells in queues.
-    queued: u64,
     measuring: Time,
     cells: u64,
     cells_arrived: u64,
@@ -297,7 +295,6 @@ impl<'a, O: Observer> Network<'a, O> {
             packets: Vec::new(),
             vacant: Vec::new(),
             routers: Vec::new(),
-            queued: 0,
             measuring: Time::ZERO + config.warm_up,
             cells: 0,
             cells_arrived: 0,
@@ -427,12 +424,19 @@ impl<'a, O: Observer> Network<'a, O> {
                     }
                 }
             }
-            if self.queued == 0 && quiet_from.is_some_and(|from| now >= from) {
+            if quiet_from.is_some_and(|from| now >= from) && self.is_quiet() {
                 return true;
             }
         }
         self.now = end;
         false
+    }
+
+    /// Whether the next event finds the network as it was at first: no packet or cell waits or is on a link, and nothing is
+    /// unsent or unacknowledged.
+    fn is_quiet(&self) -> bool {
+        let has_packets = self.vacant.len() < self.packets.len();
+        !has_packets && self.ends.iter().all(|end| end.sender.is_done() && end.acks.is_empty())
     }
 
     // Ends and their hosts.
@@ -615,13 +619,11 @@ impl<'a, O: Observer> Network<'a, O> {
             }
             Waiting::Packets(packets) => {
                 if let Some(packet) = packets.pop_front() {
-                    self.queued -= 1;
                     self.transmit_packet(place, packet);
                 }
             }
             Waiting::Cells { cells, wakes, .. } => {
                 if let Some(cell) = cells.pop(now) {
-                    self.queued -= 1;
                     self.transmit_cell(place, cell);
                 } else if let Some(held) = cells.next_timeout()
                     && held > now
@@ -699,7 +701,6 @@ impl<'a, O: Observer> Network<'a, O> {
         let Waiting::Cells { packets, packets_waiting, .. } = &mut self.ports[port].waiting else { return };
         packets.push(2 * packet.route + u32::from(packet.back), number);
         *packets_waiting += 1;
-        self.queued += 1;
         self.cut(port);
     }
 
@@ -714,7 +715,6 @@ impl<'a, O: Observer> Network<'a, O> {
             });
             let Some(number) = next else { break };
             *packets_waiting -= 1;
-            self.queued -= 1;
             self.cut_packet(place, number);
         }
         self.send(place);
@@ -746,7 +746,6 @@ impl<'a, O: Observer> Network<'a, O> {
         let Waiting::Cells { cells, .. } = &mut self.ports[place].waiting else { return };
         match cells.push(cell) {
             Ok(()) => {
-                self.queued += 1;
                 self.circuits[cell.circuit as usize].queued += u32::from(is_input);
                 self.happened(Happening::Queued, from, cell);
             }
@@ -790,7 +789,6 @@ impl<'a, O: Observer> Network<'a, O> {
                 let port = way.last_port;
                 if let Waiting::Packets(packets) = &mut self.ports[port].waiting {
                     packets.push_back(cell.packet);
-                    self.queued += 1;
                 }
                 return self.send(port);
             }

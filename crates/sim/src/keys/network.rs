@@ -37,7 +37,7 @@ impl FromStr for RateChoice {
         let Some(percent) = text.strip_suffix('%') else { return text.parse().map(RateChoice::Fixed) };
         match percent.trim_end().parse::<f64>() {
             Ok(percent) if percent > 0.0 && percent <= MOST_PERCENT => Ok(RateChoice::OfLoad(percent / 100.0)),
-            _ => Err(ParseQuantityError {
+            _ => Err(ParseQuantityError::Form {
                 text: text.to_owned(),
                 expected: "a rate or a share of the offered load",
                 example: "496mbit or 105%",
@@ -50,6 +50,7 @@ impl Written for RateChoice {
     const FORMAT: &'static str = "link-rate";
     const MEANING: &'static str = "a bit rate with its unit, a share of the load that is offered, or auto";
     const EXAMPLES: &'static [&'static str] = &["496mbit", "105%", "auto"];
+    const PLAIN: Option<&'static str> = Rate::PLAIN;
 
     fn pattern() -> String {
         format!(r"auto|{}|\+?{POSITIVE}([eE][+-]?[0-9]+)? *%", Rate::pattern())

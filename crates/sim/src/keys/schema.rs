@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use flowloom_core::distribution::Distribution;
 use flowloom_core::keys::walk::Checks;
-use flowloom_core::keys::{AboveZero, Drawn, Optional, Share, Size, Span, Written};
+use flowloom_core::keys::{AboveZero, Drawn, Optional, Quantity, Share, Size, Span, Written};
 use flowloom_core::path::keys::{Bucket, Bytes, FlowLoss, Loss};
 use flowloom_core::queue::keys::Target;
 use flowloom_core::tcp::keys::Gain;
@@ -65,30 +65,21 @@ pub fn means<T: DeserializeOwned>(value: &Value) -> Result<(), String> {
     T::deserialize(value).map(|_| ()).map_err(|error: serde_json::Error| error.to_string())
 }
 
-/// The check of a text that is read as `T`.
-///
-/// # Errors
-/// It means nothing; why.
-pub fn text<T: Written>(value: &Value) -> Result<(), String> {
-    let text = value.as_str().unwrap_or_default();
-    text.parse::<T>().map(|_| ()).map_err(|error| error.to_string())
-}
-
 /// What the values of each `format` are read as, of the keys of queues, TCP, paths and networks.
 pub const FORMATS: [(&str, Check); 22] = [
-    (AboveZero::FORMAT, text::<AboveZero>),
-    (Duration::FORMAT, text::<Duration>),
-    (Span::FORMAT, text::<Span>),
-    (Rate::FORMAT, text::<Rate>),
-    (Limit::FORMAT, text::<Limit>),
-    (Size::FORMAT, text::<Size>),
-    (Share::FORMAT, text::<Share>),
-    (Optional::<Duration>::FORMAT, text::<Optional<Duration>>),
-    (Optional::<Size>::FORMAT, text::<Optional<Size>>),
-    (RateChoice::FORMAT, text::<RateChoice>),
-    (Target::FORMAT, text::<Target>),
-    (Gain::FORMAT, text::<Gain>),
-    (Bytes::FORMAT, text::<Bytes>),
+    (AboveZero::FORMAT, means::<Quantity<AboveZero>>),
+    (Duration::FORMAT, means::<Quantity<Duration>>),
+    (Span::FORMAT, means::<Quantity<Span>>),
+    (Rate::FORMAT, means::<Quantity<Rate>>),
+    (Limit::FORMAT, means::<Quantity<Limit>>),
+    (Size::FORMAT, means::<Quantity<Size>>),
+    (Share::FORMAT, means::<Quantity<Share>>),
+    (Optional::<Duration>::FORMAT, means::<Quantity<Optional<Duration>>>),
+    (Optional::<Size>::FORMAT, means::<Quantity<Optional<Size>>>),
+    (RateChoice::FORMAT, means::<Quantity<RateChoice>>),
+    (Target::FORMAT, means::<Quantity<Target>>),
+    (Gain::FORMAT, means::<Quantity<Gain>>),
+    (Bytes::FORMAT, means::<Quantity<Bytes>>),
     ("drawn-time", means::<Drawn<Duration>>),
     ("drawn-span", means::<Drawn<Span>>),
     ("drawn-rate", means::<Drawn<Rate>>),

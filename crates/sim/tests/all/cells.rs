@@ -96,6 +96,29 @@ fn one_ftp_conversation_at_a_time_is_the_published_run() {
     }
 }
 
+/// A figure of the study looks for an instant of regeneration from 175 s on and ends at 180 s: a transfer is under way all the time,
+/// however often all queues are empty.
+#[test]
+fn a_transfer_under_way_is_no_regeneration() {
+    let mut config = standard(vec![(application(Application::Ftp), 0)]);
+    config.regeneration = Some(Duration::from_secs(175));
+    let results = run(&config, &mut ()).unwrap();
+    assert_eq!((results.end.as_secs_f64(), results.regenerated), (180.0, false));
+}
+
+/// Conversations of one packet, 1 s apart: the network is as it was only after the handshake's round trip and the packet's.
+#[test]
+fn regeneration_waits_for_what_is_in_flight() {
+    let mut config = standard(vec![(bulk(1.0, 48.0, 48.0), 0)]);
+    let Node::Host(Host { role: Role::Source { between_s, .. } }) = &mut config.nodes[3] else { panic!("a source") };
+    *between_s = constant(1.0);
+    config.regeneration = Some(Duration::from_millis(1));
+    let results = run(&config, &mut ()).unwrap();
+    assert!(results.regenerated);
+    let end = results.end.as_secs_f64();
+    assert!(end > 0.047_048 && end < 0.9, "{end}");
+}
+
 /// Follows every cell: what a node let in leaves it, circuits keep their order, and nothing is lost uncounted.
 #[derive(Default)]
 struct Follow {

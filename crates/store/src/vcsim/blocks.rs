@@ -112,7 +112,12 @@ impl Reader<'_> {
                 "dynamic_vc" => set(self.switch(parameter), &mut router.dynamic),
                 "idle_time" => set(self.seconds(parameter), &mut router.idle_time),
                 "setup_time" => set(self.seconds(parameter), &mut router.setup_time),
-                "vc_window" => set(self.count(parameter, 0..=u32::MAX), &mut router.window),
+                "flow_control" => {
+                    let known = [("none", false), ("0", false), ("fixed_window", true), ("1", true)];
+                    set(self.one_of(parameter, &known), &mut router.has_window);
+                }
+                "vc_window" | "default_window" => set(self.count(parameter, 0..=u32::MAX), &mut router.window),
+                "maximum_window" => set(self.count(parameter, 0..=u32::MAX), &mut router.maximum_window),
                 "peak_rate" => set(self.rate_or_none(parameter), &mut router.peak_rate),
                 "meter_time" => {
                     self.kept.meter_at = self.words.peek().map(|word| word.at);
@@ -244,7 +249,8 @@ impl Reader<'_> {
         };
         match part {
             "dist" => {
-                let known = [("constant", false), ("exponential", true)];
+                // Of what is counted, the study says geometric.
+                let known = [("constant", false), ("exponential", true), ("geometric", true)];
                 set(self.one_of(parameter, &known), &mut law.is_exponential);
             }
             "mean" => set(self.amount(parameter, unit), &mut law.mean),

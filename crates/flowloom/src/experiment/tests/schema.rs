@@ -107,7 +107,8 @@ fn the_schema_refuses_broken_experiments() {
         "network.hops = 0",
         "network.hops = 1.5",
         "network.bottleneck.rate = \"10mb/s\"",
-        "network.bottleneck.rate = 10",
+        "network.bottleneck.rate = \"2mbps\"",
+        "network.bottleneck.rate = true",
         "network.bottleneck.delay = \"-1ms\"",
         "network.bottleneck.queue = \"codel\"",
         "network.bottleneck.queue = { kind = \"codel\", min = \"5p\" }",
@@ -221,7 +222,24 @@ fn patterns_accept_what_is_read() {
     let validator = Validator::new();
     for (key, values) in [
         ("measure.duration", &["1s", "1.5 min", ".5h", "7.ms", "3US", "10ns"][..]),
-        ("network.bottleneck.rate", &["auto", "105%", "0.5 %", "unlimited", "10MBIT", "1.5 gbit", "64kbps"]),
+        (
+            "network.bottleneck.rate",
+            &[
+                "auto",
+                "105%",
+                "0.5 %",
+                "unlimited",
+                "10MBIT",
+                "1.5 gbit",
+                "64Kbps",
+                "2 Mbit/s",
+                "2Mb",
+                "2Mb/s",
+                "2M",
+                "2k",
+                "3MB/s",
+            ],
+        ),
         ("network.bottleneck.queue.limit", &["10p", "64k", "1.5mb", "3000B"]),
         ("workload.window", &["measured", "64k", "512m"]),
         ("workload.rtt", &["usernet", "nodelay", "30-path", "80ms", "ibm-mean"]),
@@ -239,5 +257,32 @@ fn patterns_accept_what_is_read() {
             Experiment::parse(&text, "x").unwrap_or_else(|error| panic!("{error}"));
             validator.accepts(&text).unwrap();
         }
+    }
+}
+
+/// A number without quotes is a rate in bit/s: in keys, in distributions, and as it is written again.
+#[test]
+fn plain_numbers_are_bits_per_second() {
+    let validator = Validator::new();
+    for text in
+        ["network.bottleneck.rate = 2000000", "network.bottleneck.rate = 2e6", "network.bottleneck.rate = \"2 Mbit/s\""]
+    {
+        validator.accepts(text).unwrap();
+        let experiment = Experiment::parse(text, "x").unwrap_or_else(|error| panic!("{text}: {error}"));
+        let rate = "2mbit".parse().unwrap();
+        assert_eq!(experiment.network.bottleneck.rate.value, rate, "{text}");
+        let again = Experiment::parse(&experiment.to_toml(), "again").unwrap();
+        assert_eq!(again.network.bottleneck.rate.value, rate, "{text}");
+    }
+    let drawn = "network.delay-box = [{ from = \"left\", rate = { kind = \"uniform\", min = 1e6, max = \"2M\" } }]";
+    validator.accepts(drawn).unwrap();
+    Experiment::parse(drawn, "x").unwrap_or_else(|error| panic!("{error}"));
+    let constant = "network.delay-box = [{ from = \"left\", rate = 1000000 }]";
+    validator.accepts(constant).unwrap();
+    Experiment::parse(constant, "x").unwrap_or_else(|error| panic!("{error}"));
+    // A time has no unit to guess, and no rate is below what links have.
+    for wrong in ["network.bottleneck.delay = 20", "network.bottleneck.rate = -2000000", "network.bottleneck.rate = 10"]
+    {
+        Experiment::parse(wrong, "x").expect_err(wrong);
     }
 }

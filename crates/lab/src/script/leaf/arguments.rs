@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use flowloom_core::time::Duration;
-use flowloom_core::units::Rate;
+use flowloom_core::units::{ParseQuantityError, Rate};
 
 use super::super::diagnostic::{Diagnostic, did_you_mean};
 use super::super::place::Place;
@@ -150,7 +150,7 @@ impl<'a> Arguments<'a> {
         self.size(argument)
     }
 
-    /// `rate`, a bit rate that may be left out: `1.5M` is 1,500,000 bit/s.
+    /// `rate`, a bit rate that may be left out: `1.5M` is 1,500,000 bit/s, as `"1.5 Mbit/s"` is.
     pub fn rate(&mut self) -> Option<Rate> {
         let argument = self.optional("rate")?;
         self.bit_rate(argument)
@@ -163,6 +163,12 @@ impl<'a> Arguments<'a> {
     }
 
     fn bit_rate(&mut self, argument: &Argument) -> Option<Rate> {
+        if let Value::Text(text) = &argument.value {
+            let wrong = |error: ParseQuantityError| {
+                self.found.push(Diagnostic::error(text.place, format!("{}: {error}", argument.name)));
+            };
+            return text.text.parse().map_err(wrong).ok();
+        }
         let bits = self.number(argument)?;
         let rate = (bits >= 1.0 && bits < u64::MAX as f64).then(|| Rate::from_bits_per_second(bits.round() as u64));
         if rate.is_none() {

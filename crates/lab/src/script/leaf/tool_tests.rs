@@ -67,9 +67,21 @@ fn a_replay_is_one_side_of_a_workload() {
         (text("").replace("right", "up"), "there is no side up"),
         (text("").replace("workload = campus;", ""), "replay needs workload"),
         (text("").replace("rate = 50M;", ""), "replay needs rate"),
+        (text("").replace("50M", "\"50mbps\""), "rate: \"50mbps\" has two readings"),
     ] {
         let (replay, found) = read(&wrong);
         assert!(replay.is_none() && found.iter().any(|one| one.contains(said)), "{said}: {found:?}");
+    }
+}
+
+#[test]
+fn rates_in_quotes_have_units() {
+    for rate in ["10M", "\"10 Mbit/s\"", "\"10Mbps\"", "10e6"] {
+        let Tool::Path(path) = tool(&format!("path r {{ left = eth1; right = eth2; rate = {rate}; duration = 20; }}"))
+        else {
+            panic!("{rate}")
+        };
+        assert_eq!(path.config().unwrap().bottleneck.rate, "10mbit".parse().unwrap(), "{rate}");
     }
 }
 
