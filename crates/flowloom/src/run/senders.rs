@@ -256,7 +256,7 @@ mod tests {
     /// A kernel has one TCP for all connections of a run.
     #[test]
     fn classes_without_connections_have_the_tcp_of_others() {
-        let text = "sources = [{ name = \"a\", kind = \"bulk\", rtt = \"20ms\", tcp = { sack = \"off\" } }, \
+        let text = "sources = [{ name = \"a\", kind = \"bulk\", rtt = \"20ms\", tcp = { congestion = \"reno\" } }, \
                     { name = \"b\", kind = \"cbr\", rate = \"64kbit\", rtt = \"20ms\" }]\n\
                     tcp.profile = \"linux\"\nmeasure.duration = \"1s\"\n";
         let experiment = Experiment::parse(text, "x").unwrap();
