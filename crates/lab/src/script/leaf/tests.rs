@@ -138,8 +138,8 @@ fn what_cannot_be_is_told() {
             "error: 2:26: ftpItemSize takes no lambda",
         ),
         (
-            "burst(blocksize = ftpItemSize(mean = 1), period = 1, duration = 1)",
-            "error: 2:38: ftpItemSize takes no mean | did you mean \"min\"?",
+            "burst(blocksize = ftpItemSize(mni = 1), period = 1, duration = 1)",
+            "error: 2:38: ftpItemSize takes no mni | did you mean \"min\"?",
         ),
         ("burst(blocksize = wwwItemSize(shape = 1), period = 1, duration = 1)", "error: 2:26: wwwItemSize needs min"),
         ("burst(blocksize = ftpItemSize(min = a), period = 1, duration = 1)", "error: 2:44: min takes a number"),
