@@ -10,6 +10,7 @@ use crate::compare::FEWEST_REPLICATIONS;
 use crate::metric::Metric;
 use crate::run::Run;
 use crate::statistics::{Estimate, Interval, Statistic};
+use crate::workload_mark::WorkloadMark;
 
 /// How sure intervals over seeds are.
 const CONFIDENCE: f64 = 0.95;
@@ -48,7 +49,7 @@ pub struct OverSeeds {
 
 /// What the seeds of an experiment came to together. A metric without values in any seed is left out.
 pub fn over_seeds(runs: &[Run]) -> Vec<OverSeeds> {
-    let is_one_draw = is_one_draw(runs);
+    let is_one_draw = WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload));
     let of_row = |(metric, statistic): (Metric, Statistic)| {
         let samples: Vec<_> =
             runs.iter().map(|run| run.measurements.sample(metric, Point::Endpoint, |_| true)).collect();
@@ -70,14 +71,6 @@ pub fn over_seeds(runs: &[Run]) -> Vec<OverSeeds> {
     ROWS.into_iter().filter_map(of_row).collect()
 }
 
-/// Whether all runs replay the same connections at the same times: what differs between them is the simulator's randomness alone.
-pub fn is_one_draw(runs: &[Run]) -> bool {
-    let marks = runs.iter().map(|run| run.measurements.workload);
-    runs.len() > 1
-        && runs[0].measurements.workload.connections > 0
-        && marks.into_iter().all(|mark| mark == runs[0].measurements.workload)
-}
-
 /// The rows as a table for the terminal.
 pub fn over_seeds_text(runs: &[Run]) -> String {
     let rows = over_seeds(runs);
@@ -95,7 +88,7 @@ pub fn over_seeds_text(runs: &[Run]) -> String {
         let value = format!("{above}{}", show(row.mean));
         let _ = writeln!(text, "{name:36}{value:>14}   [{}, {}]  {how}", show(low), show(high));
     }
-    if is_one_draw(runs) {
+    if WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload)) {
         text.push_str(
             "  all seeds replay one draw of the workload: there is no interval, and no word on other draws\n",
         );
@@ -116,14 +109,6 @@ mod tests {
         let mut measurements = Measurements::new(window, Duration::from_secs(1), Duration::from_millis(10));
         measurements.workload.connections = connections;
         Run { name: String::new(), facts: Default::default(), host: Default::default(), measurements }
-    }
-
-    #[test]
-    fn seeds_of_one_workload_are_one_draw() {
-        assert!(is_one_draw(&[run(3), run(3)]));
-        assert!(!is_one_draw(&[run(3), run(4)]), "each has its own");
-        assert!(!is_one_draw(&[run(3)]));
-        assert!(!is_one_draw(&[run(0), run(0)]), "sources draw their own flows");
     }
 
     #[test]

@@ -97,6 +97,9 @@ pub(super) struct Known<'a> {
     pub same_workload: bool,
     /// Whether the reference is the original.
     pub original: bool,
+    /// Whether all replications of a side replay one draw of its workload: they differ by the randomness of queues, losses and hosts
+    /// alone, and an interval over them says nothing of other traffic (methods M.5).
+    pub one_draw: bool,
 }
 
 /// Effects with what they were computed over, or why there are none.
@@ -154,11 +157,12 @@ impl Known<'_> {
         let one_run = |samples: &[Sample]| samples.windows(2).all(|pair| pair[0] == pair[1]);
         let alike = one_run(a) && one_run(b);
         let enough = (self.original || a.len() >= FEWEST_REPLICATIONS) && b.len() >= FEWEST_REPLICATIONS;
-        if enough && !alike {
+        if enough && !alike && !self.one_draw {
             return self.over_replications(known, options);
         }
         let mut why = match (self.original, a.len(), b.len()) {
             _ if alike && b.len() > 1 => "the seeds change nothing".to_owned(),
+            _ if self.one_draw => "all seeds replay one draw of the workload".to_owned(),
             (false, 1, 1) => "one run each".to_owned(),
             (true, _, 1) => "one run".to_owned(),
             (true, _, b) => format!("{b} replications of the {FEWEST_REPLICATIONS} that an interval needs"),
@@ -166,7 +170,7 @@ impl Known<'_> {
                 format!("{a} and {b} replications of the {FEWEST_REPLICATIONS} each that an interval needs")
             }
         };
-        if alike && self.metric.is_series() && statistics.contains(&Statistic::Mean) {
+        if (alike || self.one_draw) && self.metric.is_series() && statistics.contains(&Statistic::Mean) {
             match self.over_blocks(options) {
                 Some(evidence) => return evidence,
                 None => why += ", and too short or too steady a course for ten blocks of a minute",

@@ -251,6 +251,7 @@ fn drafted(
         bin_ns: bin.as_nanos(),
         paired: options.pairing == Pairing::Paired,
         same_workload: false,
+        one_draw: false,
         original: false,
     };
     let asked = options.statistics.iter().filter(|(of, _)| *of == metric);

@@ -34,6 +34,7 @@ pub fn verdicts(measured: &[Measured], paired: bool, options: &Options) -> Vec<V
             paired,
             same_workload: paired,
             original: false,
+            one_draw: false,
         };
         known.evidence(statistics_of(one.metric), options)
     };

@@ -13,6 +13,7 @@ use super::series::SeriesDistance;
 use crate::metric::Metric;
 use crate::run::{Class, Run};
 use crate::statistics::Sample;
+use crate::workload_mark::WorkloadMark;
 
 /// A side of a comparison.
 pub(super) struct Side<'a> {
@@ -34,6 +35,10 @@ impl Side<'_> {
             Metric::QueueFromRight => measured.queue_series(LinkSide::Right),
             _ => measured.series(metric, self.point),
         }
+    }
+
+    fn is_one_draw(&self) -> bool {
+        WorkloadMark::is_one_draw(self.runs.iter().map(|run| run.measurements.workload))
     }
 }
 
@@ -83,6 +88,7 @@ impl<'a> Pair<'a> {
             paired: self.paired,
             same_workload: options.pairing != Pairing::Unpaired && a.workload == b.workload,
             original: self.original,
+            one_draw: !self.original && [&self.reference, &self.other].iter().any(|side| side.is_one_draw()),
         }
     }
 
