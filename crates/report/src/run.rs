@@ -372,7 +372,8 @@ impl Measurements {
             return;
         }
         // What the capture's end cut has no response time in the original, and must have none in its replay.
-        if row.point == Point::Original && row.response.is_none() && row.response_bytes.is_some() {
+        let is_exchange = row.request_bytes.is_some() && row.response_bytes.is_some();
+        if row.point == Point::Original && row.response.is_none() && is_exchange {
             self.cut_by_capture = Some((row.connection, row.epoch));
         }
         if let Some((connection, epoch)) = self.cut_by_capture
