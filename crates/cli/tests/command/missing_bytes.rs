@@ -54,6 +54,12 @@ fn captures_with_holes_say_so() {
         let left_out = number(&answers[2]["set_aside_bytes"]["connections-missing-bytes"]);
         assert_eq!([skip[0] + left_out, skip[1], skip[3]], [captured, 0, skip[0]], "{name}");
         assert!(warns(&answers[0]) && warns(&answers[1]) && !warns(&answers[2]), "{name}");
+        let run = bench.json(&["run", capture, "-o", "r", "--force", "--json"]);
+        let verdict = &run["verdict"];
+        assert_eq!(verdict["plausible"]["word"], "doubtful", "{name}: {verdict}");
+        assert!(verdict["plausible"]["reasons"][0].as_str().unwrap().starts_with("doubtful: "), "{name}: {verdict}");
+        let page = std::fs::read_to_string(bench.path("r/report.html")).unwrap();
+        assert!(page.contains("class=\"verdict invalid\""), "{name}: the headline is not green");
     }
 }
 

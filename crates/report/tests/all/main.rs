@@ -4,3 +4,4 @@ mod conversations;
 mod export;
 mod markup;
 mod report;
+mod trust;

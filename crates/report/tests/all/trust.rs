@@ -1,0 +1,143 @@
+//! The verdict in three words: what makes a run doubtful although its accounts add up, and what the colour of its headline is.
+
+use std::path::{Path, PathBuf};
+
+use flowloom_report::facts::DrawnPayload;
+use flowloom_report::html::{ReportOptions, write_report};
+use flowloom_report::plausibility::{ClassPlausibility, DirectionPlausibility, Plausibility};
+use flowloom_report::verdict::Light;
+use flowloom_report::{Accounted, Likeness, Plausible, Run, Variant, Verdict, text};
+use flowloom_testkit::reports::MadeUp;
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("trust").join(name)
+}
+
+fn made_up(name: &str, slower: f64) -> Run {
+    let run = MadeUp { connections: 400, seconds: 60, slower, ..MadeUp::default() };
+    std::fs::create_dir_all(folder("")).unwrap();
+    Run::load(&run.write(&folder(name))).unwrap()
+}
+
+/// The class of the report's headline, which is its colour.
+fn headline(run: &Run) -> String {
+    let mut out = Vec::new();
+    write_report(&[Variant::of_run(run.clone())], &mut out, &ReportOptions::default()).unwrap();
+    let page = String::from_utf8(out).unwrap();
+    let (_, rest) = page.split_once("class=\"verdict ").unwrap();
+    rest.split('"').next().unwrap().to_owned()
+}
+
+#[test]
+fn a_faithful_replay_is_green() {
+    let run = made_up("faithful", 1.0);
+    let Verdict { accounted, plausible, fidelity } = run.summary().verdict;
+    assert_eq!((accounted.word, plausible.word, fidelity.word), (Accounted::Valid, Plausible::Yes, Likeness::Same));
+    assert!(accounted.reasons.is_empty() && plausible.reasons.is_empty() && fidelity.reasons.is_empty());
+    assert_eq!(headline(&run), "valid");
+    let said = text::run_text(&run, false);
+    assert!(said.contains("accounted VALID   plausible yes   fidelity same\n"), "{said}");
+}
+
+/// Green accounts, and each of the reasons to doubt them.
+#[test]
+fn doubts_take_the_green_away() {
+    let faithful = made_up("doubted", 1.0);
+    let with = |change: &dyn Fn(&mut Run)| {
+        let mut run = faithful.clone();
+        change(&mut run);
+        run
+    };
+    let lossy = |dropped_packets: u64, window: f64, retransmissions: u64| {
+        let from_left = DirectionPlausibility {
+            packets: 1_000,
+            dropped_packets,
+            dropped_share: Some(dropped_packets as f64 / 1_000.0),
+            lossy_window_segments: Some(window),
+            ..DirectionPlausibility::default()
+        };
+        let class = ClassPlausibility {
+            class: "web".into(),
+            from_left,
+            data_packets: 1_000,
+            retransmissions,
+            retransmitted_share: Some(retransmissions as f64 / 1_000.0),
+            ..ClassPlausibility::default()
+        };
+        Some(Plausibility { classes: vec![class], ..Plausibility::default() })
+    };
+    let doubted = [
+        with(&|run| {
+            run.facts.plausibility =
+                Some(Plausibility { judged_flows: 10, outside_flows: 3, ..Plausibility::default() });
+        }),
+        with(&|run| run.facts.plausibility = lossy(400, 30.0, 0)),
+        with(&|run| run.facts.plausibility = lossy(0, 30.0, 300)),
+        with(&|run| run.facts.drawn_payload = Some(DrawnPayload { asked_bytes: 1_000, drawn_bytes: 1_021 })),
+        with(&|run| {
+            let payload = &mut run.facts.original.as_mut().unwrap().payload;
+            (payload.acceptor.captured, payload.acceptor.replayed) = (2_230_000, 33_000_000);
+        }),
+    ];
+    for run in &doubted {
+        let verdict = run.summary().verdict;
+        assert_eq!((verdict.accounted.word, verdict.plausible.word), (Accounted::Valid, Plausible::Doubtful));
+        assert_eq!(verdict.plausible.reasons.len(), 1, "{verdict:?}");
+        assert_eq!(verdict.light(), Light::Red);
+        assert_eq!(headline(run), "invalid", "{verdict:?}");
+        let said = text::run_text(run, false);
+        let reason = verdict.plausible.reasons[0].split(' ').take(4).collect::<Vec<_>>().join(" ");
+        assert!(said.contains("plausible doubtful") && said.contains(&reason), "{said}");
+    }
+    let within = [
+        with(&|run| run.facts.drawn_payload = Some(DrawnPayload { asked_bytes: 1_000, drawn_bytes: 1_019 })),
+        with(&|run| run.facts.plausibility = lossy(400, 1.5, 450)),
+    ];
+    for run in &within {
+        assert_eq!(run.summary().verdict.plausible.word, Plausible::Yes, "{:?}", run.summary().warnings);
+    }
+}
+
+/// Only one connection in four finished in both worlds.
+#[test]
+fn a_comparison_of_few_connections_is_doubted() {
+    let few = MadeUp { connections: 400, seconds: 60, unfinished: 300, ..MadeUp::default() };
+    let run = Run::load(&few.write(&folder("few"))).unwrap();
+    let verdict = run.summary().verdict;
+    let share = flowloom_report::compare_with_original(&run).unwrap().card[1].share;
+    let is_few = share.is_some_and(|share| share < 1.0 / 3.0);
+    let told = verdict.plausible.reasons.iter().any(|reason| reason.contains("durations of only"));
+    assert_eq!(told, is_few, "{share:?} {verdict:?}");
+    assert_ne!(headline(&run), "valid");
+}
+
+#[test]
+fn distances_become_words_by_the_worst_metric() {
+    for (slower, word, class) in [(1.0, Likeness::Same, "valid"), (1.4, Likeness::Different, "invalid")] {
+        let run = made_up(&format!("slower-{slower}"), slower);
+        let verdict = run.summary().verdict;
+        assert_eq!(verdict.fidelity.word, word, "{verdict:?}");
+        assert_eq!(verdict.fidelity.reasons.is_empty(), word == Likeness::Same);
+        assert_eq!(headline(&run), class);
+    }
+}
+
+/// A what-if is not to be the original.
+#[test]
+fn changed_conditions_are_not_compared() {
+    let mut run = made_up("what-if", 1.4);
+    run.facts.changes = vec!["rate 105%".into(), "queue codel".into()];
+    let verdict = run.summary().verdict;
+    assert_eq!(verdict.fidelity.word, Likeness::NotCompared);
+    assert_eq!(verdict.fidelity.reasons, ["under other conditions: rate 105%, queue codel"]);
+    assert_eq!(headline(&run), "valid");
+}
+
+#[test]
+fn the_worst_of_several_runs_stands() {
+    let [same, different] = [1.0, 1.4].map(|slower| made_up(&format!("worst-{slower}"), slower).summary().verdict);
+    let worst = Verdict::worst([&same, &different, &same]).unwrap();
+    assert_eq!(worst.fidelity, different.fidelity);
+    assert_eq!(worst.accounted, same.accounted);
+    assert!(Verdict::worst([]).is_none());
+}
