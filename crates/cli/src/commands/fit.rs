@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use flowloom::report::fit::experiment;
+use flowloom::report::fit::experiment::experiment;
 use flowloom::report::fit::text::fitted_text;
 use flowloom::report::html;
 use flowloom::results::{check_target, write_page};

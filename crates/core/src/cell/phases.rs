@@ -51,10 +51,10 @@ pub struct OverloadedPhase {
 
 /// A rate with three significant digits.
 fn rounded(rate: f64) -> String {
-    if !(rate.is_finite() && rate > 0.0) {
+    if !(1e3..f64::INFINITY).contains(&rate) {
         return three_digits(rate);
     }
-    let scale = libm::exp10(libm::floor(libm::log10(rate)) - 2.0).max(1.0);
+    let scale = libm::exp10(libm::floor(libm::log10(rate)) - 2.0);
     three_digits(libm::round(rate / scale) * scale)
 }
 

@@ -1,6 +1,6 @@
 //! Laws fitted to the variables of a workload: which fits best, and how it is written in an experiment.
 
-mod experiment;
+pub mod experiment;
 pub mod harpoon;
 pub mod swing;
 pub mod text;
@@ -16,7 +16,6 @@ use flowloom_core::workload::{ConnectionVector, Evidence, LinkSide, Pattern, Pro
 use flowloom_models::fit::{Family, Fit, Tail, Values, fit, largest_distance};
 use serde::Serialize;
 
-pub use experiment::{Unwritable, experiment};
 pub use variable::FitVariable;
 
 use crate::metric::Unit;

@@ -121,7 +121,8 @@ mod tests {
         let values =
             Values::new([(0.0, 37), (5.0, 400)].into_iter().chain((0..150).map(|i| (100.0 + f64::from(i * i), 3))));
         let Law::Empirical(found) = empirical_law(&values) else { panic!("not empirical") };
-        assert_eq!((found.len(), found[0].0, found[10].0), (100, 0.0, 5.0));
+        assert_eq!((found.len(), found[0].0), (100, 0.0));
+        assert!((found[10].0 - 5.0).abs() < 1e-9, "{found:?}");
         let mean: f64 = found.iter().map(|(value, share)| value * share).sum();
         assert!((mean / values.mean_of(|value| value) - 1.0).abs() < 1e-9, "{mean}");
         // Thirds do not add up to one in six digits unless they are made to.
