@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use flowloom_report::Variant;
 use flowloom_report::compare::{
-    Comparison, Found, Group, Options, Party, Rule, comparable, compare_group_with_original, compare_groups,
-    compare_parties,
+    Comparison, Found, Group, Options, Party, Rule, comparable, compare_group_with_original,
+    compare_group_with_vectors, compare_groups, compare_parties,
 };
 use flowloom_store::results::{Results, may_be};
 
 use crate::error::Error;
-use crate::results::{load_replications, load_variants};
+use crate::results::{load_adus, load_replications, load_variants};
 use crate::rules;
 
 /// What comparisons came to.
@@ -51,7 +51,14 @@ pub fn compare(
     let is_foreign = runs.iter().chain(against).any(|path| path.is_file() && may_be(path));
     let comparisons = match against {
         against if is_foreign => with_foreign(runs, against, &options)?,
-        [] => compare_variants(&load_variants(runs)?, &options)?,
+        [] => {
+            let mut variants = load_variants(runs)?;
+            // What no other run is set beside is set beside its vectors, where nothing else is known of the original.
+            if let ([variant], [folder]) = (&mut variants[..], runs) {
+                load_adus(variant, folder)?;
+            }
+            compare_variants(&variants, &options)?
+        }
         reference => compare_variants(&[load_replications(reference)?, load_replications(runs)?], &options)?,
     };
     let rules = rules.map(|rules| {
@@ -73,12 +80,12 @@ fn compare_variants(variants: &[Variant], options: &Options) -> Result<Vec<Compa
     comparable(&groups, options).map_err(|error| Error::usage(&error).hint(error.remedy()))?;
     match groups[..] {
         [replay] => {
+            if replay.runs.iter().all(|run| run.facts.has_only_sources()) {
+                return Err(Error::new(format_args!("{}: it has no workload to compare with", replay.name))
+                    .hint("give two runs to compare"));
+            }
             let comparison = compare_group_with_original(replay, options);
-            let comparison = comparison.ok_or_else(|| {
-                Error::new(format_args!("{}: its workload has no measured original", replay.name))
-                    .hint("give two runs to compare")
-            })?;
-            Ok(vec![comparison])
+            Ok(vec![comparison.unwrap_or_else(|| compare_group_with_vectors(replay, options))])
         }
         _ => Ok(compare_groups(&groups, options)),
     }

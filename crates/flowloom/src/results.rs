@@ -69,6 +69,12 @@ pub fn load_variants(folders: &[PathBuf]) -> Result<Vec<Variant>, Error> {
     folders.iter().map(|folder| load_variant(folder)).collect()
 }
 
+/// Adds the data units of the runs of `variant`, which was loaded from `folder`; those of runs with an original are there already.
+pub fn load_adus(variant: &mut Variant, folder: &Path) -> Result<(), Error> {
+    let folders = RunFolder::open_all(folder).map_err(Error::new)?;
+    variant.runs.iter_mut().zip(&folders).try_for_each(|(run, folder)| run.load_adus(folder).map_err(Error::new))
+}
+
 /// One variant whose replications are in `folders`: experiments that are the same but for their seeds.
 pub fn load_replications(folders: &[PathBuf]) -> Result<Variant, Error> {
     let variants = load_variants(folders)?;

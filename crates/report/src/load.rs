@@ -61,9 +61,8 @@ impl Run {
         measured.connections_done();
         folder.epochs()?.try_for_each(|row| row.map(|row| measured.epoch(&row)))?;
         // The largest table by far, of which all is compared with the original.
-        let mut adus = folder.adus()?;
         if measured.has_original {
-            adus.try_for_each(|row| row.map(|row| measured.adu(&row)))?;
+            folder.adus()?.try_for_each(|row| row.map(|row| measured.adu(&row)))?;
         }
         folder.queue()?.try_for_each(|row| row.map(|row| measured.queue(&row)))?;
         folder.throughput()?.try_for_each(|row| row.map(|row| measured.throughput(&row)))?;
@@ -73,6 +72,21 @@ impl Run {
         measured.finish();
         let name = folder.path().file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into());
         Ok(Run { name, facts, host, measurements: measured })
+    }
+}
+
+impl Run {
+    /// Reads the data units of a run without a measured original, whose sizes can be compared with those of the vectors. `folder` is
+    /// the one that the run was loaded from.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`] if the table is missing or cannot be read.
+    pub fn load_adus(&mut self, folder: &RunFolder) -> Result<(), LoadError> {
+        if !self.measurements.has_original {
+            folder.adus()?.try_for_each(|row| row.map(|row| self.measurements.adu(&row)))?;
+        }
+        Ok(())
     }
 }
 

@@ -220,3 +220,23 @@ fn report_and_compare_agree_on_a_real_capture() {
         }
     }
 }
+
+/// Vectors that were never measured have sizes and round-trip times, and the monitor finds them again.
+#[test]
+fn a_model_is_compared_with_its_vectors() {
+    let bench = Bench::new();
+    bench.file("e.toml", format!("{}\n[measure]\nduration = \"20s\"\n", crate::models::EXCHANGES).as_bytes());
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).succeeded();
+    let compared = bench.json(&["compare", "r", "--json"]);
+    let comparison = &compared["comparisons"][0];
+    assert_eq!((&comparison["reference"], &comparison["measured_at"]), (&"vectors".into(), &"monitor".into()));
+    let differences = comparison["differences"].as_array().unwrap();
+    let found: Vec<_> =
+        differences.iter().map(|one| (one["metric"].as_str().unwrap(), one["judgement"].as_str().unwrap())).collect();
+    assert_eq!(found, [("round_trip_time", "same"), ("adu_size", "same")], "{comparison}");
+    assert!(differences.iter().all(|one| one["n"].as_u64().unwrap() > 100));
+    assert!(comparison["left_out"]["response_time"].as_str().unwrap().contains("never measured"));
+    // The verdict does not take them for an original.
+    let run: serde_json::Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
+    assert_eq!(run["verdict"]["fidelity"]["word"], "not compared");
+}

@@ -84,6 +84,9 @@ pub enum Missing {
     /// Queues of the original were not seen.
     #[error("no values in the original, whose queues were not seen")]
     OriginalQueues,
+    /// The workload was not measured: its vectors hold sizes, waits and round-trip times.
+    #[error("vectors that were never measured have none")]
+    NotInVectors,
     /// Sources beside the workload share the link, which they did not do in the original.
     #[error("sources beside the workload are on the link")]
     SourcesOnLink,

@@ -45,7 +45,9 @@ pub use effect::{Asked, BLOCK_NS, Effect, FEWEST_REPLICATIONS, statistics_of};
 pub use fidelity::Fidelity;
 pub use foreign::{Party, compare_parties};
 pub use group::Group;
-pub use of_runs::{compare_group_with_original, compare_groups, compare_runs, compare_with_original};
+pub use of_runs::{
+    compare_group_with_original, compare_group_with_vectors, compare_groups, compare_runs, compare_with_original,
+};
 pub use of_samples::{Measured, verdicts};
 pub use options::{Margin, Options, Pairing};
 pub use outcome::{Basis, Judgement, Outcome};

@@ -59,6 +59,21 @@ pub fn compare_group_with_original(group: Group<'_>, options: &Options) -> Optio
     Some(comparison)
 }
 
+/// What a replay made of a workload whose connections were never measured (a model's, or Tmix vectors): sizes of data units and
+/// round-trip times as the vectors have them, beside what the monitor found. Nothing else of an original is known. Data units have to be
+/// loaded ([`Run::load_adus`]).
+pub fn compare_group_with_vectors(group: Group<'_>, options: &Options) -> Comparison {
+    let pair = Pair::with_vectors(group);
+    let of_vectors = |metric| matches!(metric, Metric::AduSize | Metric::RoundTripTime);
+    let metrics = Metric::ALL.into_iter().filter(|metric| options.wants(*metric));
+    let mut draft = Draft::new(metrics, |metric| match of_vectors(metric) {
+        true => pair.difference(metric, |_| true, options),
+        false => Err(Missing::NotInVectors),
+    });
+    settle(draft.effects(), options);
+    pair.concluded(draft, options)
+}
+
 /// Each run after the first beside the first, at the endpoints.
 pub fn compare_runs(runs: &[Run]) -> Vec<Comparison> {
     let groups: Vec<Group<'_>> = runs.iter().map(Group::from).collect();

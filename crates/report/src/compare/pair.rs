@@ -59,6 +59,12 @@ impl<'a> Pair<'a> {
         Pair { reference, other, original: true, paired: true }
     }
 
+    /// What the monitor found beside the vectors that were replayed.
+    pub(super) fn with_vectors(group: Group<'a>) -> Pair<'a> {
+        let reference = Side { name: "vectors", ..Pair::with_original(group).reference };
+        Pair { reference, ..Pair::with_original(group) }
+    }
+
     pub(super) fn of_groups(reference: Group<'a>, other: Group<'a>, paired: bool) -> Pair<'a> {
         let side = |group: Group<'a>| Side { name: group.name, runs: group.runs, point: Point::Endpoint };
         Pair { reference: side(reference), other: side(other), original: false, paired }
@@ -105,7 +111,9 @@ impl<'a> Pair<'a> {
     ) -> Result<Drafted, Missing> {
         let samples = self.samples(metric, of);
         let [a, b] = [Sample::pooled(&samples[0]), Sample::pooled(&samples[1])];
-        let names = if self.original { ["the original", "the replay"] } else { [self.reference.name, self.other.name] };
+        // The original, or the vectors.
+        let origin = format!("the {}", self.reference.name);
+        let names = if self.original { [&*origin, "the replay"] } else { [self.reference.name, self.other.name] };
         let mut difference =
             difference(metric, &a, &b, names[0], names[1]).ok_or_else(|| match (a.is_empty(), b.is_empty()) {
                 (true, true) => Missing::InEither,
