@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use flowloom_core::extract::{Identity, Observer, Seen};
+use flowloom_core::extract::{Identity, Missing, Observer, Seen};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::wire::Flags;
 use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, Pattern, Side};
@@ -47,14 +47,14 @@ fn observe(events: &[Event]) -> ConnectionVector {
     hand(&handshake(20_000, Side::Acceptor, 0, 1), Flags::SYN | Flags::ACK);
     hand(&handshake(40_000, Side::Initiator, 1, 1), Flags::ACK);
     events.iter().for_each(|event| hand(event, Flags::ACK));
-    let (_, vector) = observer.finish(Identity {
+    let identity = Identity {
         id: 0,
         start: Time::ZERO,
         initiator_side: LinkSide::Left,
         initiator_rule: InitiatorRule::Syn,
         near: None,
-    });
-    vector
+    };
+    observer.finish(identity, Missing::All).1
 }
 
 /// A new part of a segment (methods A.3).
