@@ -46,7 +46,7 @@ mod tests {
         let adu = |n: usize| Adu {
             side: Side::BOTH[n % 2],
             bytes: if n == 3 { u64::MAX } else { 1_000 },
-            missing_bytes: [0, u64::MAX][usize::from(n == 3)],
+            missing_bytes: if n == 3 { u64::MAX } else { 0 },
             wait: [None, Some(most), Some(Duration::from_millis(20))][n % 3],
             waiter: Side::BOTH[n % 2],
             seen: (!n.is_multiple_of(5)).then_some(Span { first: Duration::from_secs(1), last: most }),

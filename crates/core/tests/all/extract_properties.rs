@@ -54,8 +54,7 @@ fn observe(events: &[Event]) -> ConnectionVector {
         initiator_rule: InitiatorRule::Syn,
         near: None,
     };
-    let (_, vector) = observer.finish(identity, Missing::All);
-    vector
+    observer.finish(identity, Missing::All).1
 }
 
 /// A new part of a segment (methods A.3).
