@@ -185,7 +185,7 @@ fn the_capture_ends_inside_a_response_with_a_hole() {
         link.finish(),
         [[
             "incomplete, start 0, by Syn, rtt 12 syn 12, no end, lifetime 31",
-            "I100 +10 A3000 +-",
+            "I100 +10 A2000 +-",
             "3 packets, 1 data; 3 packets, 2 data, 1000 bytes missing, 3000 bytes unacknowledged"
         ]]
     );
