@@ -80,11 +80,17 @@ impl Experiment {
         let explained = |error: toml::de::Error| explain(&error, text, name);
         let read = toml::from_str::<Experiment>(text);
         if let Ok(experiment) = &read {
-            // What the schema says of a key is enough.
-            let told: Vec<Option<String>> = errors.iter().map(|error| error.key.clone()).collect();
-            let impossible = experiment.problems().into_iter().map(Error::from);
-            errors
-                .extend(impossible.filter(|error| !told.contains(&error.key)).map(|error| located(error, text, name)));
+            // What the schema says of a table is enough: its other keys mean nothing beside a wrong one.
+            let table = |error: &Error| {
+                error
+                    .key
+                    .as_deref()
+                    .map(|key| key.rsplit_once('.').map_or(String::new(), |(table, _)| table.to_owned()))
+            };
+            let told: Vec<Option<String>> = errors.iter().map(table).collect();
+            let others =
+                experiment.problems().into_iter().map(Error::from).filter(|error| !told.contains(&table(error)));
+            errors.extend(others.map(|error| located(error, text, name)));
         }
         if let Some(error) = Error::all(errors) {
             return Err(error.in_order());

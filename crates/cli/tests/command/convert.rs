@@ -423,8 +423,8 @@ fn adus_are_rows_if_asked_for() {
     bench.flowloom(&["convert", "w.cvec", "-o", "adus.csv", "--adus"]).succeeded();
     assert_eq!(
         text(&bench, "adus.csv"),
-        "id,start_ns,adu,epoch,side,bytes,wait_ns,waiter,first_seen_ns,last_seen_ns,packets\n\
-         0,1000000,0,0,initiator,300,12000000,acceptor,,,\n0,1000000,1,0,acceptor,5000,,acceptor,,,\n"
+        "id,start_ns,adu,epoch,side,bytes,missing_bytes,wait_ns,waiter,first_seen_ns,last_seen_ns,packets\n\
+         0,1000000,0,0,initiator,300,,12000000,acceptor,,,\n0,1000000,1,0,acceptor,5000,,,acceptor,,,\n"
     );
     bench.flowloom(&["convert", "adus.csv", "-o", "w.parquet"]).failed(1, &["a row per ADU"]);
     bench.flowloom(&["convert", "w.cvec", "-o", "w.jsonl", "--adus"]).failed(2, &["--adus is about CSV"]);

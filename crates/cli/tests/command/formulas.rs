@@ -148,7 +148,9 @@ fn bins_and_boundaries_change_the_rates() {
     let mean = narrow["series"]["mean_cells_per_second"].as_f64().unwrap();
     near(&wide["series"]["mean_cells_per_second"], mean, 1e-9);
     assert_eq!(wide["curves"][0]["overloaded"], Value::Null, "{}", wide["phases"]);
-    bench.flowloom(&[&words[..], &["--bin", "1ms"]].concat()).failed(2, &["counted in bins of 10 ms", "10 ms or more"]);
+    bench
+        .flowloom(&[&words[..], &["--bin", "1ms"]].concat())
+        .failed(2, &["counted in bins of 10.0 ms", "10.0 ms or more"]);
     // 100, 200 and 300 cells/s, each a third of the time.
     bench.file("r.csv", &rates());
     let of =

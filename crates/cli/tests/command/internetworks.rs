@@ -125,7 +125,8 @@ fn all_that_is_wrong_is_told_at_once() {
     bench.file("bad.spec", text.as_bytes());
     let said = bench.flowloom(&["run", "bad.spec", "-o", "r"]);
     said.failed(2, &[]);
-    let names = "cell_queue, dynamic_vc, idle_time, setup_time, vc_window, peak_rate, meter_time, report, buffer_policy, \
+    let names = "cell_queue, dynamic_vc, idle_time, setup_time, vc_window, flow_control, default_window, \
+                 maximum_window, peak_rate, meter_time, report, buffer_policy, \
                  buffer_size, discard, discard_threshold";
     let wanted = format!(
         "error: bad.spec:4:20: unknown name \"vcmap\" in a router block

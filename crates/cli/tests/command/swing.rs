@@ -49,7 +49,7 @@ fn every_variable_of_the_bundled_capture_comes_again() {
         // Four hours of a capture of two minutes: some 2,600 sessions and 52,000 connections.
         bench.file("e.toml", &experiment(keys, 14_400));
         bench.flowloom(&["model", "e.toml", "-o", "w.parquet", "--force"]).succeeded();
-        let said = bench.flowloom(&["fit", "w.parquet", "--model", "swing", "-o", "again.json"]);
+        let said = bench.flowloom(&["fit", "w.parquet", "--model", "swing", "-o", "again.json", "--force"]);
         assert!(said.succeeded().out.contains("all from the left: "), "{}", said.out);
         let again = swing::open(&bench.path("again.json")).unwrap();
         let far: Vec<_> = distances(&model, &again).into_iter().filter(|(_, distance)| *distance > 0.05).collect();

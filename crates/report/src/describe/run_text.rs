@@ -220,7 +220,7 @@ fn dependence(text: &mut String, dependence: &Dependence) {
     }
     let _ = writeln!(
         text,
-        "{:20} {:>19} {:>19} {:>7} {:>17} {:>13}",
+        "{:20} {:>20} {:>18} {:>7} {:>17} {:>13}",
         "Hurst parameter of", "wavelets [95 %]", "time scales", "p", "local Whittle", "VT / R/S"
     );
     for (name, _, one) in &scalings {
@@ -237,7 +237,7 @@ fn dependence(text: &mut String, dependence: &Dependence) {
                 .map(|h| or_nothing(h, |h| format!("{h:.2}")));
         let _ = writeln!(
             text,
-            "  {name:18} {:>19} {:>19} {:>7} {local:>17} {:>13}",
+            "  {name:18} {:>20} {:>18} {:>7} {local:>17} {:>13}",
             with_interval(&WithInterval { h: hurst.h, interval: hurst.interval }),
             format!("{first}-{last}"),
             probability(hurst.p),
