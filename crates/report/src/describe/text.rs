@@ -291,7 +291,7 @@ fn conversations(text: &mut String, conversations: &ConversationDescription, wid
         table.row([&head, "packets", "", "payload", "", "conversations", ""].map(cell));
         for row in rows {
             table.row([
-                cell(&row.application),
+                cell(row.application),
                 thousands(row.packets),
                 percent(row.packets, packets),
                 Unit::Bytes.show(row.payload_bytes as f64),

@@ -111,7 +111,7 @@ fn report_and_comparison_agree_on_variants() {
     let comparison = compare_runs(&runs).remove(0);
     let answer = Answer::of(&runs);
     assert!(!answer.with_original, "variants are compared with each other, at their ends");
-    assert_eq!(answer.comparisons, [comparison.clone()]);
+    assert_eq!(answer.comparisons, std::slice::from_ref(&comparison));
     assert_eq!(answer.fidelity.len(), 2, "and with their original, at the monitor");
     assert!(answer.fidelity.iter().all(|one| one.measured_at == "monitor"));
     let page = html(&runs, "agree.html").replace('\u{a0}', " ");

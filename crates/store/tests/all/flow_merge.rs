@@ -73,7 +73,7 @@ fn one_direction_is_kept_if_asked_for() {
     let half = Flow { flags: SYN | FIN | ACK, ..tcp(SERVER, CLIENT, 14_480, 12, (20, 110)) };
     let acknowledging = tcp((3, 40_000), SERVER, 52 * 9 + 20, 9, (500, 900));
     let message = v5(1, 0, 0, &[half, acknowledging]);
-    assert_eq!(merge(&[message.clone()], MergeOptions::default()).expect("sound").0, []);
+    assert_eq!(merge(std::slice::from_ref(&message), MergeOptions::default()).expect("sound").0, []);
     let options = MergeOptions { keep_hosts: true, keep_one_way: true, ..MergeOptions::default() };
     let (vectors, facts) = merge(&[message], options).expect("sound");
     let [vector] = &vectors[..] else { panic!("{vectors:?}") };
