@@ -253,10 +253,7 @@ mod tests {
     fn a_phase_that_is_too_fast_is_named() {
         let phases = methods();
         let error = Queue::new(&phases, MicroDynamics::Poisson, 5_000.0).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "phase 4 of 4, of 4000 to 5000 cells/s, brings as many cells as 5000 cells/s can serve, or more"
-        );
+        assert_eq!(error.to_string(), "phase 4 of 4 brings up to 5000 cells/s, and 5000 are served: no equilibrium");
         assert_eq!(Queue::new(&phases, MicroDynamics::Poisson, 3_000.0).unwrap_err().phase, 2);
         assert!(Queue::new(&phases, MicroDynamics::Poisson, f64::NAN).is_err());
     }

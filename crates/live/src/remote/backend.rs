@@ -448,7 +448,7 @@ mod tests {
         };
         assert_eq!(counts(&of(2, 1), 2).unwrap(), [2, 1]);
         for (left, right) in [(0, 1), (1, 0), (3, 1)] {
-            let words = format!("[{left}, {right}] hosts cannot have 2 workers on each side");
+            let words = format!("{left} and {right} hosts cannot have 2 workers on each side");
             assert_eq!(counts(&of(left, right), 2).unwrap_err().to_string(), words);
         }
     }
