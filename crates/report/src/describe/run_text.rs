@@ -275,7 +275,7 @@ fn steady(text: &mut String, steady: &Steady) {
     if !steady.series.is_empty() {
         let _ = writeln!(
             text,
-            "{:32} {:>7} {:>8} {:>13} {:>27} {:>8}",
+            "{:31} {:>8} {:>8} {:>13} {:>27} {:>8}",
             "steady", "drift", "MSER-5", "running mean", "mean +- (95 %)", "lag 1"
         );
         steady.series.iter().for_each(|series| one_series(text, series));
@@ -317,7 +317,7 @@ fn one_series(text: &mut String, series: &SeriesSteadiness) {
         let half = (means.interval.high - means.interval.low) / 2.0;
         (format!("{} +-{}", unit.show(means.mean), unit.show(half)), format!("{:.2}", means.lag_1_autocorrelation))
     });
-    let _ = writeln!(text, "  {:30} {drift:>7} {mser5:>8} {mean:>13} {batches:>27} {lag:>8}", series.metric.plural());
+    let _ = writeln!(text, "  {:29} {drift:>8} {mser5:>8} {mean:>13} {batches:>27} {lag:>8}", series.metric.plural());
 }
 
 fn ratio(mean: &RatioMean) -> String {

@@ -377,8 +377,11 @@ impl<'a, O: Observer> Network<'a, O> {
     /// Serves what is due until the end; whether it ended at an instant of regeneration.
     fn go(&mut self) -> bool {
         let end = Time::ZERO + self.config.end;
-        let quiet_from = self.config.regeneration.map(|from| Time::ZERO + from);
         while let Some((now, due)) = self.due.pop_until(end) {
+            // Of an instant at which one conversation ends and another begins all has to be served.
+            if now > self.now && self.regenerates() {
+                return true;
+            }
             self.now = now;
             self.events += 1;
             match due {
@@ -424,19 +427,30 @@ impl<'a, O: Observer> Network<'a, O> {
                     }
                 }
             }
-            if quiet_from.is_some_and(|from| now >= from) && self.is_quiet() {
-                return true;
-            }
+        }
+        if self.regenerates() {
+            return true;
         }
         self.now = end;
         false
+    }
+
+    /// Whether this is an instant of regeneration that ends the run.
+    fn regenerates(&self) -> bool {
+        let from = self.config.regeneration.map(|from| Time::ZERO + from);
+        from.is_some_and(|from| self.events > 0 && self.now >= from) && self.is_quiet()
     }
 
     /// Whether the next event finds the network as it was at first: no packet or cell waits or is on a link, and nothing is
     /// unsent or unacknowledged.
     fn is_quiet(&self) -> bool {
         let has_packets = self.vacant.len() < self.packets.len();
-        !has_packets && self.ends.iter().all(|end| end.sender.is_done() && end.acks.is_empty())
+        // A conversation that follows on another begins with the next nanosecond.
+        let next = self.now + Duration::from_nanos(1);
+        let follows = |source: &Source<'_>| source.next_timeout().is_some_and(|at| at <= next);
+        let rests =
+            |end: &End<'_>| end.sender.is_done() && end.acks.is_empty() && !end.source.as_ref().is_some_and(follows);
+        !has_packets && self.ends.iter().all(rests)
     }
 
     // Ends and their hosts.

@@ -261,7 +261,8 @@ fn contradictions_in_pcapng() {
 #[test]
 fn the_second_of_two_inputs_is_the_one_named() {
     let (good, bad) = (pcap(3), pcap(3));
-    let (seen, facts, error) = drain(open(&[&good, &bad[..bad.len() - 1]], Options::default()).expect("opens"));
+    let strict = Options { truncation: Truncation::Refuse, ..Options::default() };
+    let (seen, facts, error) = drain(open(&[&good, &bad[..bad.len() - 1]], strict).expect("opens"));
     let error = error.expect("an error");
     assert_eq!((error.file.as_str(), error.packet), ("1", Some(3)));
     assert_eq!((facts[0].packets + facts[1].packets) as usize, seen.len());
