@@ -12,6 +12,9 @@ use flowloom_core::workload::{ASSUMED_MSS, Adu, ConnectionVector, LinkSide, Side
 /// Width of the bins that missing bytes are counted in.
 pub(super) const WIDTH: Duration = Duration::from_millis(10);
 
+/// Bins of a data unit, at most: those of one that takes longer (eleven minutes) are so many times as wide.
+const MOST_BINS: u64 = 1 << 16;
+
 /// `part` of `whole`, of `value`, rounded down.
 fn share(value: u64, part: u64, whole: u64) -> u64 {
     (u128::from(value) * u128::from(part) / u128::from(whole.max(1))) as u64
@@ -86,12 +89,13 @@ fn spread(start: Time, span: Span, upto: impl Fn(u64, u64) -> u64) -> Vec<(Time,
     let mut bins = Vec::new();
     let mut counted = upto(0, 1);
     let end = upto(1, 1);
-    let mut bin = first.as_nanos() / WIDTH.as_nanos();
+    let width = WIDTH.as_nanos() * (whole / WIDTH.as_nanos() / MOST_BINS + 1);
+    let mut bin = first.as_nanos() / width;
     while counted < end {
-        let next = Time::from_nanos((bin + 1).saturating_mul(WIDTH.as_nanos()));
+        let next = Time::from_nanos((bin + 1).saturating_mul(width));
         let reached = if next > last { end } else { upto(next.since(first).as_nanos(), whole) };
         if reached > counted {
-            bins.push((Time::from_nanos(bin * WIDTH.as_nanos()), reached - counted));
+            bins.push((Time::from_nanos(bin * width), reached - counted));
         }
         counted = reached;
         bin += 1;
@@ -134,6 +138,17 @@ mod tests {
         let traffic = Traffic { packets: 1, bytes: 500 + 54, payload_bytes: 500 };
         let at = |millis| Time::ZERO + MS(millis);
         assert_eq!(bins, [(LinkSide::Right, at(50), traffic), (LinkSide::Right, at(60), traffic)]);
+    }
+
+    /// A unit of years, as a jump of the clock makes them.
+    #[test]
+    fn the_bins_of_a_long_unit_are_wide() {
+        let years = u64::MAX / 1_000_000 / 2;
+        let original = vector(vec![unit(u64::MAX / 4, u64::MAX / 8, 0, 1)]);
+        let bins = missing_traffic(&original, &vector(vec![unit(u64::MAX / 4, 0, 0, years)]));
+        assert!((1..=MOST_BINS as usize + 1).contains(&bins.len()), "{}", bins.len());
+        let sum: u64 = bins.iter().map(|(_, _, traffic)| traffic.payload_bytes).sum();
+        assert_eq!(sum, u64::MAX / 8);
     }
 
     #[test]
