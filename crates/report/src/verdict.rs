@@ -211,8 +211,11 @@ fn fidelity(run: &Run, with_original: Option<&Comparison>) -> Word<Likeness> {
     if !run.facts.changes.is_empty() {
         return not_compared(format!("under other conditions: {}", run.facts.changes.join(", ")));
     }
-    let Some(worst) = comparison.worst_score().and_then(|score| score.distance) else {
-        return not_compared("no metric has ten values".to_owned());
+    // A series has ten bins soon, of a single connection too.
+    let of_users = comparison.card.iter().filter(|score| !score.metric.is_series());
+    let worst = comparison.worst_score().and_then(|score| score.distance);
+    let Some(worst) = worst.filter(|_| of_users.into_iter().any(|score| score.distance.is_some())) else {
+        return not_compared("neither response times nor durations have ten values".to_owned());
     };
     let mut apart: Vec<(&Score, f64)> =
         comparison.card.iter().filter_map(|score| Some((score, score.distance?))).collect();

@@ -20,7 +20,8 @@ use crate::workload::source::{Inputs, Source};
 /// What the inputs could not be read as, or the model not make; a workload without anything to replay.
 pub fn workloads(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> Result<Vec<Source>, Error> {
     let sources = open_or_make(plan, capture, context)?;
-    sources.iter().try_for_each(|source| refuse_empty(plan, source))?;
+    let seeds = &plan.experiment.run.seeds;
+    sources.iter().enumerate().try_for_each(|(place, source)| refuse_empty(plan, source, seeds.get(place)))?;
     let blocks = sources.first().and_then(|source| source.blocks);
     let is_one_block = blocks.is_some_and(|blocks| blocks.count < 2);
     if plan.experiment.run.seeds.len() > 1 && (is_one_block || !plan.experiment.draws()) {
@@ -55,9 +56,14 @@ fn open_or_make(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> 
 }
 
 /// Refuses a workload without anything to replay.
-fn refuse_empty(plan: &Plan, source: &Source) -> Result<(), Error> {
+fn refuse_empty(plan: &Plan, source: &Source, seed: Option<&u64>) -> Result<(), Error> {
     if source.path.is_none() || source.facts.connections > left_out_flows(plan, source) {
         return Ok(());
+    }
+    if let (Some(_), Some(seed)) = (plan.experiment.run.variation(), seed) {
+        return Err(Error::new(format_args!("the draw of seed {seed} holds no connection")).hint(
+            "the capture is too short or too quiet to draw blocks of: leave out that seed, or use --vary nothing",
+        ));
     }
     let error = Error::new("there is no connection to replay");
     if plan.experiment.workload.is_made() {

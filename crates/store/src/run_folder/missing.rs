@@ -67,14 +67,14 @@ pub(super) fn missing_traffic(
         }
         let from = if side == Side::Initiator { original.initiator_side } else { original.initiator_side.other() };
         let missing = Missing::new(&units);
-        let mut at = 0;
+        let mut at = 0u64;
         for unit in units_of(monitor, side) {
             let Some(seen) = unit.seen else { continue };
             let before = at;
-            at += unit.bytes;
-            for (start, bytes) in
-                spread(monitor.start, seen, |part, whole| missing.before(before + share(unit.bytes, part, whole)))
-            {
+            at = at.saturating_add(unit.bytes);
+            for (start, bytes) in spread(monitor.start, seen, |part, whole| {
+                missing.before(before.saturating_add(share(unit.bytes, part, whole)))
+            }) {
                 bins.push((from, start, on_the_link(bytes, monitor, side)));
             }
         }
@@ -90,15 +90,15 @@ fn spread(start: Time, span: Span, upto: impl Fn(u64, u64) -> u64) -> Vec<(Time,
     let mut counted = upto(0, 1);
     let end = upto(1, 1);
     let width = WIDTH.as_nanos() * (whole / WIDTH.as_nanos() / MOST_BINS + 1);
-    let mut bin = first.as_nanos() / width;
-    while counted < end {
+    // The end of time may be the end of the span.
+    let last_bin = last.max(first).as_nanos() / width;
+    for bin in first.as_nanos() / width..=last_bin {
         let next = Time::from_nanos((bin + 1).saturating_mul(width));
-        let reached = if next > last { end } else { upto(next.since(first).as_nanos(), whole) };
+        let reached = if bin == last_bin { end } else { upto(next.since(first).as_nanos(), whole) };
         if reached > counted {
             bins.push((Time::from_nanos(bin * width), reached - counted));
         }
         counted = reached;
-        bin += 1;
     }
     bins
 }
@@ -109,7 +109,8 @@ fn on_the_link(bytes: u64, monitor: &ConnectionVector, side: Side) -> Traffic {
     let packets = bytes.div_ceil(end.mss.map_or(ASSUMED_MSS, u64::from).max(1));
     let (of_end, ip_bytes) = (end.packets.unwrap_or(0), end.ip_bytes.unwrap_or(0));
     let headers = ip_bytes.saturating_sub(monitor.bytes(side)) / of_end.max(1) + u64::from(LINK_HEADER_BYTES);
-    Traffic { packets, bytes: bytes + packets * headers, payload_bytes: bytes }
+    let on_the_wire = bytes.saturating_add(packets.saturating_mul(headers));
+    Traffic { packets, bytes: on_the_wire, payload_bytes: bytes }
 }
 
 #[cfg(test)]
@@ -143,7 +144,7 @@ mod tests {
     /// A unit of years, as a jump of the clock makes them.
     #[test]
     fn the_bins_of_a_long_unit_are_wide() {
-        let years = u64::MAX / 1_000_000 / 2;
+        let years = u64::MAX / 1_000_000;
         let original = vector(vec![unit(u64::MAX / 4, u64::MAX / 8, 0, 1)]);
         let bins = missing_traffic(&original, &vector(vec![unit(u64::MAX / 4, 0, 0, years)]));
         assert!((1..=MOST_BINS as usize + 1).contains(&bins.len()), "{}", bins.len());
