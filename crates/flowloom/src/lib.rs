@@ -7,7 +7,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `context` | observers, events, progress, the stop token |
-//! | `error`, `warning` | what goes wrong, what is doubtful |
+//! | `error`, `warning`, `finding` | what goes wrong, what is doubtful |
 //! | `experiment` | experiment files: `keys` has the whole, a file each the larger tables; `schema` checks keys, `set` changes one, `diagnosis` finds where an error is |
 //! | `input` | what a path holds |
 //! | `extract`, `extraction` | captures into workload files; threads, memory and what was learnt beside the vectors |
@@ -34,6 +34,7 @@ mod error;
 pub mod experiment;
 mod extract;
 mod extraction;
+mod finding;
 mod fit;
 mod init;
 pub mod input;
@@ -73,6 +74,7 @@ pub use extraction::{
     ACTIVE_TIMEOUT, CaptureOptions, Extracted, IDLE_TIMEOUT, LiveCapture, MAX_MEMORY, Monitor, Summary,
     UDP_IDLE_TIMEOUT,
 };
+pub use finding::{FlowFinding, Lost, NotModelled};
 pub use fit::{FittedHarpoon, FittedSwing, HarpoonFitOptions, SwingFitOptions, fit, fit_harpoon, fit_swing};
 pub use init::{InitOptions, init};
 pub use make::{MakeOptions, make};
@@ -81,5 +83,5 @@ pub use queue_model::{Boundaries, QueueAnswer, QueueModelOptions, queue_model, q
 pub use rates::RateOptions;
 pub use run::{Driver, Needs, Overrides, Ran, RunOptions, plan, run, run_files};
 pub use vcsim::{VcsimOptions, VcsimResults, run_vcsim};
-pub use warning::{FlowFinding, Lost, NotModelled, Warning};
+pub use warning::Warning;
 pub use workload::{HostChoice, HostOptions, Made, load_json};

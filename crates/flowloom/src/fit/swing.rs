@@ -11,8 +11,9 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::experiment::Quantity;
 use crate::extraction::CaptureOptions;
+use crate::finding::NotModelled;
 use crate::results::check_target;
-use crate::warning::{NotModelled, Warning};
+use crate::warning::Warning;
 use crate::workload::hosts::{HostChoice, HostOptions};
 use crate::workload::load;
 

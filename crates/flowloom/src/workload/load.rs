@@ -17,8 +17,9 @@ use flowloom_store::workload::{InputFile, Provenance, WorkloadFacts, WorkloadRea
 use crate::context::{Context, Step, Stop};
 use crate::error::Error;
 use crate::extraction::{self, CaptureOptions, IDLE_TIMEOUT};
+use crate::finding::FlowFinding;
 use crate::input::Kind;
-use crate::warning::{FlowFinding, Warning};
+use crate::warning::Warning;
 use crate::workload::hosts::{self, HostOptions};
 
 /// Between two looks at signals and clocks, in vectors or messages of flow records.
