@@ -179,13 +179,13 @@ impl fmt::Display for Duration {
             1_000_000..1_000_000_000 => (self.0 as f64 / 1e6, "ms"),
             _ => (self.0 as f64 / 1e9, "s"),
         };
-        write!(f, "{} {unit}", crate::units::three_digits(value))
+        write!(f, "{} {unit}", crate::units::text::three_digits(value))
     }
 }
 
 /// Reads a number with one of the units `ns`, `us`, `ms`, `s`, `min`, `h` (netem's spelling): `20ms`, `0.5s`.
 impl FromStr for Duration {
-    type Err = crate::units::ParseQuantityError;
+    type Err = crate::units::text::ParseQuantityError;
 
     fn from_str(text: &str) -> Result<Duration, Self::Err> {
         const UNITS: [(&str, u64); 6] = [
@@ -196,7 +196,7 @@ impl FromStr for Duration {
             ("min", 60_000_000_000),
             ("h", 3_600_000_000_000),
         ];
-        crate::units::parse_scaled(text, "a time", "20ms", &UNITS).map(Duration)
+        crate::units::text::parse_scaled(text, "a time", "20ms", &UNITS).map(Duration)
     }
 }
 

@@ -5,7 +5,7 @@
 //! | `run`, `load`, `facts` | a run's measurements, read from its folder; what run.json says of it |
 //! | `class`, `exchanges` | values by kind of connection; exchanges that did not end |
 //! | `replications` | several seeds in one answer |
-//! | `summary`, `text`, `words` | a run in numbers; in words; counts in words |
+//! | `quantities`, `summary`, `text`, `words` | a run in numbers; in words; counts in words |
 //! | `gates`, `verdict`, `warning` | what is checked; how far a run can be trusted; what to do about it |
 //! | `plausibility` | whether its flows are plausible |
 //! | `metric`, `statistics` | what is measured; distances, intervals, run lengths |
@@ -36,6 +36,7 @@ pub mod marginals;
 pub mod metric;
 pub mod overhead;
 pub mod plausibility;
+pub mod quantities;
 pub mod replications;
 mod responses;
 pub mod run;

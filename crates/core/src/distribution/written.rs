@@ -8,7 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::keys::text_or_other;
+use crate::keys::form::text_or_other;
 
 use super::Distribution;
 use super::error::DistributionError;

@@ -4,14 +4,16 @@
 //! [`crate::tcp::keys`], [`crate::path::keys`].
 
 mod drawn;
+pub(crate) mod form;
 mod quantity;
 mod text_or_table;
 pub mod walk;
 mod written;
 
 pub use drawn::{Drawn, Number, Share, Size, Span};
+pub use form::{Written, text_or_other};
 pub use text_or_table::{TextOrTable, read};
-pub use written::{POSITIVE, Written, text, text_or_other};
+pub use written::{POSITIVE, text};
 
 use std::fmt::{self, Display};
 use std::str::FromStr;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Written;
+use super::form::Written;
 use crate::units::ParseQuantityError;
 
 /// A quantity kept with the words the user chose, so that the resolved experiment reads as it was written.

@@ -1,31 +1,16 @@
 //! What the schema of keys says of values that are written as one text.
 
 use std::borrow::Cow;
-use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::drawn::{Drawn, Number, Share, Size, Span};
+use super::form::{Written, text_or_other};
 use super::quantity::Quantity;
 use super::{AboveZero, Optional};
 use crate::distribution::WrittenLaw;
 use crate::time::Duration;
-use crate::units::{Limit, ParseQuantityError, Rate};
-
-/// A value that is written as one text: `"20ms"`.
-pub trait Written: FromStr<Err = ParseQuantityError> {
-    /// What the form is called: `format` in the schema.
-    const FORMAT: &'static str;
-    /// What the text is: a phrase that follows "expected".
-    const MEANING: &'static str;
-    /// How it is written.
-    const EXAMPLES: &'static [&'static str];
-    /// The unit of a plain number, where one may stand instead of the text.
-    const PLAIN: Option<&'static str> = None;
-
-    /// A regular expression that every such text matches (ECMA 262), without anchors.
-    fn pattern() -> String;
-}
+use crate::units::{Limit, Rate};
 
 /// A decimal number.
 const NUMBER: &str = r"([0-9]+\.?[0-9]*|\.[0-9]+)";
@@ -163,11 +148,6 @@ impl<T: Written> JsonSchema for Quantity<T> {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         text::<T>()
     }
-}
-
-/// The schema of what is a text or something else. `format` names the check of both together.
-pub fn text_or_other(format: &str, meaning: &str, forms: Vec<Schema>) -> Schema {
-    json_schema!({ "format": format, "description": meaning, "anyOf": forms })
 }
 
 impl<T: Number> JsonSchema for Drawn<T> {

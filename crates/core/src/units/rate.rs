@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{ParseQuantityError, number_and_unit, scaled, three_digits};
+use super::text::{ParseQuantityError, number_and_unit, scaled, three_digits};
 
 /// A bit rate in bit/s, or no limit at all.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -16,7 +16,6 @@ use crate::experiment::Pair;
 use crate::run::intervals::{Interval, Intervals};
 use crate::run::senders::captured;
 use crate::warning::Warning;
-use crate::workload::source::file_name;
 
 /// Records into the run folder and, if asked for, the packets at links into captures beside the tables.
 pub struct Recording<'a> {
@@ -67,7 +66,7 @@ impl LinkCapture {
     /// Completes the file; a warning if it lacks packets.
     fn finish(self) -> Option<Warning> {
         let flushed = self.writer.finish().and_then(|mut out| out.flush()).err();
-        let name = file_name(&self.path);
+        let name = self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned();
         self.failed.or(flushed).map(|why| Warning::CaptureIncomplete { name, why: why.to_string() })
     }
 }

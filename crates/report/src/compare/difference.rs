@@ -8,11 +8,11 @@ use super::outcome::Judgement;
 use super::series::SeriesDistance;
 use super::verdict::Verdict;
 use crate::metric::{Metric, Unit};
+use crate::quantities::Quantities;
 use crate::statistics::{
     BodyAndTail, QuantileRatio, RATIO_PROBABILITIES, Sample, anderson_darling, body_and_tail, ks, quantile_ratio,
     tolerant_ks, wasserstein, wasserstein_log10,
 };
-use crate::summary::Quantities;
 
 /// Shift-tolerant KS distance up to which two samples are the same.
 pub const SAME: f64 = 0.02;

@@ -10,10 +10,11 @@ use serde::Serialize;
 use crate::dependence::Dependence;
 use crate::marginals::{Marginal, marginals};
 use crate::metric::Metric;
+use crate::quantities::Quantities;
 use crate::run::{Class, Measurements, Run, Size};
 use crate::statistics::{Sample, Shares};
 use crate::steady::Steady;
-use crate::summary::{Quantities, Summary};
+use crate::summary::Summary;
 
 /// A described run: the object that `describe --json` prints of a run folder.
 #[derive(Clone, Debug, Serialize)]

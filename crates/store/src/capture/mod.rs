@@ -4,7 +4,7 @@
 mod detect;
 mod erf;
 pub(crate) mod error;
-mod facts;
+pub(crate) mod facts;
 mod folder;
 mod gzip;
 mod input;
@@ -25,7 +25,6 @@ use flowloom_core::wire::LinkType;
 
 pub(crate) use error::{COPY_AGAIN, Fault};
 pub use error::{CaptureError, CaptureErrorKind};
-pub(crate) use facts::JUMP;
 pub use facts::{Compression, Format, InputFacts};
 pub use folder::Skipped;
 pub(crate) use input::is_capture;

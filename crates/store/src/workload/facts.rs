@@ -11,7 +11,7 @@ use flowloom_core::workload::{ConnectionVector, LinkSide, Payload, PerSide, Side
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::capture::JUMP;
+use crate::capture::facts::JUMP;
 
 /// Where a workload came from.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -1,0 +1,67 @@
+//! Numbers with units as texts, and what is wrong with them.
+
+/// Why a text is no quantity.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseQuantityError {
+    /// It is not written like one.
+    #[error("\"{text}\" is not {expected} (write it like {example})")]
+    Form {
+        /// The text.
+        text: String,
+        /// The quantity that is expected.
+        expected: &'static str,
+        /// A text that is one.
+        example: &'static str,
+    },
+    /// It is a rate of bits to some readers and of bytes to others.
+    #[error("\"{text}\" has two readings: {bits}, and {bytes} as in tc; write the one you mean")]
+    TwoReadings {
+        /// The text.
+        text: String,
+        /// The rate in bits, as it is written clearly.
+        bits: String,
+        /// The rate in bytes, as it is written clearly.
+        bytes: String,
+    },
+}
+
+/// Reads a non-negative decimal number followed by one of `units`, as a multiple of the smallest unit.
+pub(crate) fn parse_scaled(
+    text: &str,
+    expected: &'static str,
+    example: &'static str,
+    units: &[(&str, u64)],
+) -> Result<u64, ParseQuantityError> {
+    let read = || {
+        let (number, unit) = number_and_unit(text)?;
+        let &(_, scale) = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
+        scaled(number, scale)
+    };
+    read().ok_or_else(|| ParseQuantityError::Form { text: text.to_owned(), expected, example })
+}
+
+/// A text without a sign as its decimal number and its unit, which spaces may separate.
+pub(super) fn number_and_unit(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    (!number.is_empty()).then(|| (number, unit.trim_start()))
+}
+
+/// `number` times `scale`, rounded; `None` if it is no number or too large.
+pub(super) fn scaled(number: &str, scale: u64) -> Option<u64> {
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(scale);
+    }
+    let value = number.parse::<f64>().ok()? * scale as f64;
+    // Beyond 2^63 an f64 cannot hold the value to the unit, and nothing physical is that large.
+    (value.is_finite() && value < 9.2e18).then(|| value.round() as u64)
+}
+
+/// `value` with three significant digits and no exponent: `0.0123`, `1.23`, `45.6`, `789`, `1234`.
+pub fn three_digits(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value:.0}");
+    }
+    let magnitude = libm::floor(libm::log10(value.abs())) as i32;
+    format!("{value:.*}", usize::try_from(2 - magnitude).unwrap_or(0))
+}
