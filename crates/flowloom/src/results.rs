@@ -40,7 +40,7 @@ pub fn write_report(variants: &[Variant], path: &Path) -> Result<(), Error> {
 /// Refuses an output that exists, unless it may be replaced.
 ///
 /// # Errors
-/// It exists.
+/// The output exists, and `replace` does not allow to replace it.
 pub fn check_target(path: &Path, replace: bool) -> Result<(), Error> {
     if path.exists() && !replace { Err(Error::exists(path)) } else { Ok(()) }
 }

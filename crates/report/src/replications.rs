@@ -49,7 +49,7 @@ pub struct OverSeeds {
 
 /// What the seeds of an experiment came to together. A metric without values in any seed is left out.
 pub fn over_seeds(runs: &[Run]) -> Vec<OverSeeds> {
-    let is_one_draw = WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload));
+    let is_one_draw = is_one_draw(runs);
     let of_row = |(metric, statistic): (Metric, Statistic)| {
         let samples: Vec<_> =
             runs.iter().map(|run| run.measurements.sample(metric, Point::Endpoint, |_| true)).collect();
@@ -71,6 +71,11 @@ pub fn over_seeds(runs: &[Run]) -> Vec<OverSeeds> {
     ROWS.into_iter().filter_map(of_row).collect()
 }
 
+/// Whether all runs replay one draw of the workload.
+fn is_one_draw(runs: &[Run]) -> bool {
+    WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload))
+}
+
 /// The rows as a table for the terminal.
 pub fn over_seeds_text(runs: &[Run]) -> String {
     let rows = over_seeds(runs);
@@ -88,7 +93,7 @@ pub fn over_seeds_text(runs: &[Run]) -> String {
         let value = format!("{above}{}", show(row.mean));
         let _ = writeln!(text, "{name:36}{value:>14}   [{}, {}]  {how}", show(low), show(high));
     }
-    if WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload)) {
+    if is_one_draw(runs) {
         text.push_str(
             "  all seeds replay one draw of the workload: there is no interval, and no word on other draws\n",
         );

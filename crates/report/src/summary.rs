@@ -11,7 +11,7 @@ use crate::metric::Metric;
 use crate::plausibility::Plausibility;
 use crate::quantities::Quantities;
 use crate::run::{Measurements, Outcomes, Run};
-use crate::verdict::Verdict;
+use crate::verdict::{Accounted, Verdict};
 use crate::warning::Warning;
 
 /// A series over time in a few numbers; the deviation means nothing without the bin (methods C.6).
@@ -131,6 +131,11 @@ pub struct Summary {
 }
 
 impl Run {
+    /// The first word of its verdict alone, which needs no comparison with the original.
+    pub fn accounted(&self) -> Accounted {
+        Accounted::of(&gates(self))
+    }
+
     /// The run in numbers, as its own ends and its link saw it.
     pub fn summary(&self) -> Summary {
         let measured = &self.measurements;

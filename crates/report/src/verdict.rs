@@ -212,9 +212,9 @@ fn fidelity(run: &Run, with_original: Option<&Comparison>) -> Word<Likeness> {
         return not_compared(format!("under other conditions: {}", run.facts.changes.join(", ")));
     }
     // A series has ten bins soon, of a single connection too.
-    let of_users = comparison.card.iter().filter(|score| !score.metric.is_series());
-    let worst = comparison.worst_score().and_then(|score| score.distance);
-    let Some(worst) = worst.filter(|_| of_users.into_iter().any(|score| score.distance.is_some())) else {
+    let is_judged = |score: &Score| !score.metric.is_series() && score.distance.is_some();
+    let worst = comparison.worst_score().filter(|_| comparison.card.iter().any(is_judged));
+    let Some(worst) = worst.and_then(|score| score.distance) else {
         return not_compared("neither response times nor durations have ten values".to_owned());
     };
     let mut apart: Vec<(&Score, f64)> =

@@ -24,9 +24,9 @@ pub enum Warning {
     },
     /// Connections were cut by the end of the run.
     Unfinished {
-        /// How many.
+        /// Number of connections.
         connections: u64,
-        /// Of all.
+        /// Their share of all that started.
         share: f64,
     },
     /// Somebody stopped the run.
@@ -43,21 +43,21 @@ pub enum Warning {
     },
     /// Connections lost packets in the original, which the replay does not repeat (methods M.7).
     LossInOriginal {
-        /// How many.
+        /// Number of connections.
         connections: u64,
-        /// Of all.
+        /// Their share of all that started.
         share: f64,
     },
     /// Connections that are not clean, because one world did not see their close (methods M.4).
     CloseNotSeen {
-        /// How many.
+        /// Number of connections.
         connections: u64,
-        /// Of all.
+        /// Their share of all that started.
         share: f64,
     },
     /// Mean windows are far from what losses allow (`docs/guide/plausibility.md`).
     ImplausibleWindows {
-        /// How many.
+        /// Number of flows outside.
         flows: u64,
         /// Of so many that were judged.
         judged_flows: u64,

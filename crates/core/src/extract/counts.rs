@@ -112,7 +112,7 @@ pub enum SideRule {
 /// Connections of one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ClassCounts {
-    /// How many.
+    /// Number of connections.
     pub connections: u64,
     /// Of them, those without a SYN: they began before the capture, or it missed the SYN.
     pub began_before: u64,
@@ -171,7 +171,7 @@ impl LeftOut {
 /// The payload of the connections that have a place in the workload, and what the capture lacks of it (methods A.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct KeptPayload {
-    /// By sender.
+    /// Payload by the end that sent it.
     pub ends: PerSide<Payload>,
     /// By the side of the link that its packets come from: left, right.
     pub sides: [Payload; 2],

@@ -6,7 +6,7 @@ pub enum ParseQuantityError {
     /// It is not written like one.
     #[error("\"{text}\" is not {expected} (write it like {example})")]
     Form {
-        /// The text.
+        /// The text as it was written.
         text: String,
         /// The quantity that is expected.
         expected: &'static str,
@@ -16,7 +16,7 @@ pub enum ParseQuantityError {
     /// It is a rate of bits to some readers and of bytes to others.
     #[error("\"{text}\" has two readings: {bits}, and {bytes} as in tc; write the one you mean")]
     TwoReadings {
-        /// The text.
+        /// The text as it was written.
         text: String,
         /// The rate in bits, as it is written clearly.
         bits: String,

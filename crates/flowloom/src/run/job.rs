@@ -46,8 +46,7 @@ pub struct Ran {
 impl Ran {
     /// Whether a result is INVALID, or the run was stopped before its end.
     pub fn is_invalid(&self) -> bool {
-        let is_invalid =
-            |run: &Run| run.summary().verdict.accounted.word == Accounted::Invalid || run.facts.interrupted;
+        let is_invalid = |run: &Run| run.accounted() == Accounted::Invalid || run.facts.interrupted;
         self.not_begun > 0 || self.runs.iter().any(is_invalid)
     }
 }
