@@ -84,8 +84,19 @@ fn compare_variants(variants: &[Variant], options: &Options) -> Result<Vec<Compa
                 return Err(Error::new(format_args!("{}: it has no workload to compare with", replay.name))
                     .hint("give two runs to compare"));
             }
-            let comparison = compare_group_with_original(replay, options);
-            Ok(vec![comparison.unwrap_or_else(|| compare_group_with_vectors(replay, options))])
+            if let Some(comparison) = compare_group_with_original(replay, options) {
+                return Ok(vec![comparison]);
+            }
+            if replay.runs.iter().all(|run| run.measurements.has_original) {
+                return Err(Error::new(format_args!(
+                    "{}: each of its seeds replays a draw of the workload",
+                    replay.name
+                ))
+                .hint(
+                    "there is no original of all of them: name the folder of one seed, or give two runs to compare",
+                ));
+            }
+            Ok(vec![compare_group_with_vectors(replay, options)])
         }
         _ => Ok(compare_groups(&groups, options)),
     }

@@ -72,8 +72,14 @@ fn replications_are_compared_pair_by_pair() {
     assert!(unwrapped(&text.succeeded().out).contains(unpaired), "{}", text.out);
     assert!(text.out.contains("by distance: goodput"), "{}", text.out);
 
+    // Each draw has an original of its own.
+    let refused = ["narrow: each of its seeds replays a draw of the workload", "name the folder of one seed"];
+    bench.flowloom(&["compare", "narrow"]).failed(1, &refused);
+    bench.flowloom(&["compare", "narrow/seed-1"]).succeeded();
+
     // Replications of a replay beside its original have one card.
-    let card = bench.flowloom(&["compare", "narrow"]);
+    bench.flowloom(&["run", "narrow.toml", "--vary", "nothing", "-o", "replicated"]).succeeded();
+    let card = bench.flowloom(&["compare", "replicated"]);
     assert!(card.succeeded().out.contains("fidelity") && card.out.contains("closed in both"), "{}", card.out);
     assert!(unwrapped(&card.out).contains("5 replications beside the one original"), "{}", card.out);
 }

@@ -9,19 +9,26 @@ use super::pair::Pair;
 use super::verdict::settle;
 use crate::metric::Metric;
 use crate::run::Run;
+use crate::workload_mark::WorkloadMark;
 
 /// The replay beside the original it replays, at the monitor; `None` if it has no measured original.
 pub fn compare_with_original(run: &Run) -> Option<Comparison> {
     compare_group_with_original(Group::from(run), &Options::default())
 }
 
-/// The replay beside the original it replays, at the monitor, over all its replications; `None` if it has no measured original.
+/// The replay beside the original it replays, at the monitor, over all its replications; `None` if it has no measured original, or the
+/// replications replay draws of one.
 ///
 /// Durations and response times are of all connections that have them. Those of clean connections stand beside (methods M.4), and those
 /// of connections that lost packets in the original are compared apart (methods M.7).
 pub fn compare_group_with_original(group: Group<'_>, options: &Options) -> Option<Comparison> {
     let first = &group.runs[0];
     if !group.runs.iter().all(|run| run.measurements.has_original) {
+        return None;
+    }
+    // Each draw of a workload has an original of its own: there is none beside which all of them are replications.
+    let marks = || group.runs.iter().map(|run| run.measurements.workload);
+    if group.runs.len() > 1 && !WorkloadMark::is_one_draw(marks()) {
         return None;
     }
     let pair = Pair::with_original(group);
