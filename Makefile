@@ -46,12 +46,12 @@ demo: $(FLOWLOOM)
 
 export FLOWLOOM_SKIPS := $(CURDIR)/target/skips.tsv
 
+# What waits (for downloads, for real time, for a page) has beside it what computes: `tests/beside` gives it the time that is left.
 test:
-	@tests/setup
 	@rm -f $(FLOWLOOM_SKIPS)
 	$(CARGO) fmt --check
-	$(CARGO) test $(TESTS) --no-run
-	@tests/beside target/clippy.log '$(MAKE) lint' $(MAKE) rust-test browser-test
+	@tests/beside target/setup.log tests/setup $(CARGO) test $(TESTS) --no-run
+	@tests/beside target/beside.log '$(MAKE) browser-test lint' $(MAKE) rust-test
 	@tests/skips $(FLOWLOOM_SKIPS)
 
 test-heavy:

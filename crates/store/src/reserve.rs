@@ -37,17 +37,13 @@ impl Reserve {
 
     /// Gives it back, for what comes last.
     pub fn give_back(&self) {
-        self.take();
+        drop(self.0.file.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
-    /// Gives it back, because the disk is full; whether there was any.
-    fn spend(&self) -> bool {
+    /// Gives it back, because the disk is full. When this returns there is what room there was, whoever gave it back.
+    fn spend(&self) {
         self.0.is_spent.store(true, Ordering::Relaxed);
-        self.take()
-    }
-
-    fn take(&self) -> bool {
-        self.0.file.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
+        self.give_back();
     }
 }
 
@@ -75,7 +71,11 @@ impl ReservedFile {
 impl Write for ReservedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.file.write(bytes) {
-            Err(error) if is_full(&error) && self.reserve.spend() => self.file.write(bytes),
+            // Another file may have given the room back since.
+            Err(error) if is_full(&error) => {
+                self.reserve.spend();
+                self.file.write(bytes)
+            }
             other => other,
         }
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::host::{Host, workers_in};
 use crate::support::Bench;
-use crate::{alone, can_run, demo, experiment};
+use crate::{can_run, demo, experiment, one_run};
 
 /// Data units at a point, by connection.
 fn adus(run: &RunFolder, point: Point) -> BTreeMap<u64, Vec<(Side, u64)>> {
@@ -25,7 +25,7 @@ fn a_capture_runs_through_the_kernel_as_it_does_through_the_simulator() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let (bench, before) = (Bench::new(), Host::now());
     bench.file("x.toml", experiment(&demo(), "10s").as_bytes());
     let said = bench.flowloom(&["run", "x.toml", "--on", "live", "--pcap", "-o", "live"]);
@@ -88,7 +88,7 @@ fn packet_sockets_carry_what_devices_cannot() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let bench = Bench::new();
     let live = "[live]\ndevices = \"packet-sockets\"\ntick = \"200us\"\nworkers = 2\n";
     bench.file("x.toml", (experiment(&demo(), "3s") + live).as_bytes());
@@ -108,7 +108,7 @@ fn sources_run_beside_nothing() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let bench = Bench::new();
     let experiment = "[[sources]]\nkind = \"bulk\"\nname = \"ftp\"\ncount = 2\nrtt = \"20ms\"\n[network.bottleneck]\nrate = \
                       \"10mbit\"\nqueue = { kind = \"drop-tail\", limit = \"50p\" }\n[measure]\nduration = \"4s\"\ndrain = \"1s\"\n";
@@ -129,7 +129,7 @@ fn mss_of_a_source_sizes_its_segments() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let bench = Bench::new();
     let experiment = "[[sources]]\nkind = \"bulk\"\nname = \"ftp\"\nrtt = \"20ms\"\nbytes = \"100k\"\nmss = 536\n[network.bottleneck]\n\
                       rate = \"10mbit\"\n[tcp]\nprofile = \"linux\"\n[measure]\nduration = \"2s\"\n";

@@ -8,7 +8,7 @@ use flowloom::store::run_folder::RunFolder;
 use serde_json::Value;
 
 use crate::support::{Bench, mixed};
-use crate::{alone, can_run};
+use crate::{can_run, one_run};
 
 /// All kinds of sources, beside each other, over a link that is too slow for them.
 const SOURCES: &str = r#"
@@ -80,7 +80,7 @@ fn every_datagram_of_a_source_arrives_or_was_dropped_by_the_model() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let bench = Bench::new();
     bench.file("x.toml", SOURCES.as_bytes());
     let said = bench.flowloom(&["run", "x.toml", "--on", "live", "-o", "live"]);
@@ -138,7 +138,7 @@ fn flows_of_a_capture_are_sent_as_they_were_seen() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let bench = Bench::new();
     bench.file("c.pcap", &mixed());
     let experiment = "[workload]\nsource = \"c.pcap\"\ndatagrams = \"as-seen\"\n[measure]\ndrain = \"2s\"\n";

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::host::{Host, held_namespaces, processes_in, workers_in};
 use crate::support::{Bench, Traffic};
-use crate::{alone, can_run, demo, experiment, pause, signal};
+use crate::{can_run, demo, experiment, one_run, pause, signal};
 
 /// A live run that goes on, and the host as it was before.
 struct Going {
@@ -114,7 +114,7 @@ fn a_worker_that_is_killed_is_named_and_the_run_keeps_what_it_has() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let going = Going::start("");
     signal("KILL", going.workers[0]);
     going.end_with_folder().is_broken(&["worker 0 on the", "signal: 9"]);
@@ -149,7 +149,7 @@ fn a_device_that_is_removed_ends_the_run_which_keeps_what_it_has() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     for devices in ["tun", "packet-sockets"] {
         lose_device(devices, &["ip", "link", "delete", "path"], &["device", "gone or down"]);
     }
@@ -160,7 +160,7 @@ fn a_device_that_is_taken_down_ends_the_run_which_keeps_what_it_has() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     lose_device("tun", &["ip", "link", "set", "path", "down"], &["the device of the left side fails", "gone or down"]);
 }
 
@@ -169,7 +169,7 @@ fn a_device_that_is_taken_down_unseen_by_the_emulator_is_a_problem() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     // The packet socket is at the other end of the pair, which is up.
     let going = Going::start("[live]\ndevices = \"packet-sockets\"\n");
     going.within(0, &["ip", "link", "set", "path", "down"]);
@@ -209,7 +209,7 @@ fn a_disk_that_is_full_ends_the_run_which_keeps_what_it_has() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let bench = Bench::new();
     bench.file("x.toml", BULK.as_bytes());
     fs::create_dir(bench.path("disk")).unwrap();
@@ -273,7 +273,7 @@ fn a_wall_clock_that_jumps_changes_nothing() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let bench = Bench::new();
     bench.file("jumping.c", JUMPING.as_bytes());
     let made = Command::new("cc")
@@ -315,7 +315,7 @@ fn what_a_run_that_is_killed_leaves_is_cleaned_up() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let mut going = Going::start("");
     // One that is stopped ends all the same.
     signal("STOP", going.workers[1]);
@@ -336,7 +336,7 @@ fn an_interrupted_run_is_stored_as_such() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let going = Going::start("");
     signal("INT", going.run.id());
     let ended = going.end_with_folder();
@@ -350,7 +350,7 @@ fn a_second_interrupt_ends_it_at_once_and_leaves_nothing_running() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let mut going = Going::start("");
     // A worker that does not hear that it is over keeps the run from its end for a while.
     let worker = going.workers[0];
@@ -371,7 +371,7 @@ fn a_run_that_was_stopped_says_how_late_it_was() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let going = Going::start("");
     signal("STOP", going.run.id());
     pause(1_000);
@@ -410,7 +410,7 @@ fn a_stalled_end_does_not_hide_what_it_held_up() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     // Of 800 the eighth that were due meanwhile took up to a second: the worst hundredth 0.92 s and more. On a busy host the
     // stop may take longer than it was asked for.
     for place in [0, 1] {

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::network::of_this_process;
+
 /// Whether this is root.
 pub fn is_root() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     status.lines().any(|line| line.starts_with("Uid:") && line.split_whitespace().nth(2) == Some("0"))
 }
 
-/// What a run could leave behind: devices, routes, named namespaces.
+/// What a run could leave behind: devices, routes, named namespaces other than those of tests beside this one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Host {
     devices: BTreeSet<String>,
@@ -23,7 +25,8 @@ impl Host {
     pub fn now() -> Host {
         let names = |folder: &str| {
             let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+            let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+            names.filter(|name| !name.starts_with(&of_this_process())).collect()
         };
         Host {
             devices: names("/sys/class/net"),

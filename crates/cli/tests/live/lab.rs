@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::host::processes_in;
 use crate::network::{Hosts, ahead_seconds, ip};
 use crate::support::Bench;
-use crate::{alone, can_run, demo, experiment, pause, signal};
+use crate::{can_run, demo, experiment, one_run, pause, signal};
 
 impl Hosts {
     fn run(&self, more: &[&str]) -> Command {
@@ -79,7 +79,7 @@ fn an_experiment_is_spread_over_hosts_and_comes_back_as_one_run() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     // The left side is on two hosts.
     let hosts = Hosts::new(&["north", "east", "west"]);
     hosts.bench.file("x.toml", experiment(&demo(), "8s").as_bytes());
@@ -118,7 +118,7 @@ fn a_host_that_dies_makes_a_run_invalid_and_loses_nothing_of_it() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let mut hosts = Hosts::new(&["east", "west"]);
     hosts.bench.file("x.toml", experiment(&demo(), "8s").as_bytes());
     let mut run = hosts.start(4);
@@ -148,7 +148,7 @@ fn what_cannot_be_spread_is_said_before_anything_is_sent() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let hosts = Hosts::new(&["east", "west"]);
     let refused = |list: &str, code: i32, words: &[&str]| {
         hosts.bench.file("HOSTS.toml", list.as_bytes());
@@ -208,7 +208,7 @@ fn a_script_replays_a_workload_between_two_hosts_with_the_path_of_each_connectio
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let hosts = Hosts::new(&["east", "west"]);
     hosts.bench.flowloom(&["extract", &demo(), "-o", "demo.parquet", "--quiet"]).succeeded();
     let vectors: BTreeMap<u64, ConnectionVector> = WorkloadReader::open(&hosts.bench.path("demo.parquet"))
@@ -281,7 +281,7 @@ fn a_replay_that_does_not_fit_its_other_side_or_is_not_lent_is_said_to_be_so() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let hosts = Hosts::new(&["east", "west"]);
     let refused = |script: &str, words: &[&str]| {
         hosts.bench.file("script.ns", script.as_bytes());

@@ -9,9 +9,9 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 
 use crate::host::processes_in;
-use crate::network::{Hosts, SLEEPS, ip};
+use crate::network::{Hosts, ip};
 use crate::support::{Said, processes_with};
-use crate::{alone, can_run, pause, signal};
+use crate::{can_run, one_run, pause, signal};
 
 /// The hosts of these tests, in the order of their addresses.
 const AGENTS: [&str; 4] = ["east", "west", "north", "south"];
@@ -187,11 +187,12 @@ fn a_sender_that_is_killed_is_named_and_the_others_go_on() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let with_command =
         two_pairs().replacen("parallel {", "parallel { command east { name = sleeps; duration = 60; }", 1);
     let mut going = Going::start(Hosts::new(&AGENTS), &with_command, &["west", "south"]);
-    assert!(processes_with(SLEEPS) > 0);
+    let sleeps = going.hosts.sleeps.clone();
+    assert!(processes_with(&sleeps) > 0);
     going.hosts.signal("KILL", "east");
     going.hosts.are_silent_in_2_s(&["west"]);
     let (failed, results) = going.ends(3);
@@ -200,7 +201,7 @@ fn a_sender_that_is_killed_is_named_and_the_others_go_on() {
     let left = ["test 1.2.2 at west", "test 1.3.1 at north", "test 1.3.2 at south"];
     assert_eq!(results.keys().collect::<Vec<_>>(), left);
     // What it ran ended with it: of all there was, three agents are there.
-    assert!(comes(|| processes_with(SLEEPS) == 0));
+    assert!(comes(|| processes_with(&sleeps) == 0));
     let there = processes_in(going.hosts.bench.folder.path());
     assert!(there.values().all(|words| words[1] == "agent") && there.len() == 3, "{there:?}");
     going.hosts.go_on(&["west", "north", "south"]);
@@ -211,7 +212,7 @@ fn an_agent_that_is_ended_says_so() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let ended = "it was stopped: the agent was ended, or has lost who commands it";
     let mut going = agent_lost(|hosts| hosts.signal("TERM", "west"), &[WEST], ended);
     // What it found is on its disk.
@@ -226,7 +227,7 @@ fn a_link_that_goes_down_is_an_agent_that_is_lost() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let cut = |hosts: &Hosts, how| ip(&format!("-n {} link set east {how}", hosts.names[0]));
     let going = agent_lost(|hosts| cut(hosts, "down"), &[EAST], LOST);
     // The one beyond it has stopped too.
@@ -240,7 +241,7 @@ fn a_controller_that_is_stopped_is_lost_and_says_so_when_it_goes_on() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let long = |protocol, from, to| pair(protocol, from, to, 43_000, LONG_S);
     let (one, other) = (long("udp", "east", "west"), long("tcp", "north", "south"));
     let script = format!("parallel {{ cluster {{ {one} }} cluster {{ {other} }} }}");
@@ -267,7 +268,7 @@ fn a_commanding_agent_that_is_stopped_is_lost_like_one_that_is_killed() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let (below, beside) = (pair("udp", "east", "west", 43_000, LONG_S), pair("tcp", "east", "south", 43_001, 4));
     let script = format!("parallel {{ cluster north {{ {below} }} cluster {{ {beside} }} }}");
     let mut going = Going::start(Hosts::new(&AGENTS), &script, &["west", "south"]);
@@ -295,7 +296,7 @@ fn a_disk_that_is_full_at_an_agent_costs_no_results() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let mut hosts = Hosts::new(&AGENTS);
     hosts.signal("KILL", "east");
     let host = hosts.names[1].clone();

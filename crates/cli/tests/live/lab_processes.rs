@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::lab_faults::LOST;
 use crate::support::Bench;
-use crate::{alone, pause, signal};
+use crate::{one_run, pause, signal};
 
 /// When an agent has lost its parent, everything has stopped within this (docs/guide/agents.md).
 const STOPPED_WITHIN_NS: i64 = 2_000_000_000;
@@ -256,7 +256,7 @@ impl Found {
 
 #[test]
 fn an_agent_that_sends_is_killed_and_its_cluster_ends() {
-    let _alone = alone();
+    let _run = one_run();
     let agents = ["east", "west", "north", "south"];
     let lab = Lab::new(&agents);
     let pairs = [lab.pair("east", "west", "tcp", LONG_S), lab.pair("north", "south", "udp", LONG_S)].concat();
@@ -272,7 +272,7 @@ fn an_agent_that_sends_is_killed_and_its_cluster_ends() {
 
 #[test]
 fn an_agent_that_receives_is_killed_and_others_go_on() {
-    let _alone = alone();
+    let _run = one_run();
     let agents = ["east", "west", "north", "south"];
     let lab = Lab::new(&agents);
     let pairs = [lab.pair("east", "west", "tcp", 5), lab.pair("north", "south", "udp", 5)].concat();
@@ -292,7 +292,7 @@ fn an_agent_that_receives_is_killed_and_others_go_on() {
 
 #[test]
 fn the_controller_is_killed_and_agents_stop_and_serve_the_next() {
-    let _alone = alone();
+    let _run = one_run();
     let agents = ["east", "west", "north", "south"];
     let mut lab = Lab::new(&agents);
     let pairs = [lab.pair("east", "west", "tcp", LONG_S), lab.pair("north", "south", "udp", LONG_S)].concat();
@@ -316,7 +316,7 @@ fn the_controller_is_killed_and_agents_stop_and_serve_the_next() {
 
 #[test]
 fn an_agent_that_commands_is_killed_and_those_below_stop() {
-    let _alone = alone();
+    let _run = one_run();
     let agents = ["east", "west", "north", "south"];
     let mut lab = Lab::new(&["east", "middle", "west", "north", "south"]);
     let (below, beside) = (lab.pair("east", "west", "tcp", LONG_S), lab.pair("north", "south", "udp", 6));
@@ -348,7 +348,7 @@ fn an_agent_that_commands_is_killed_and_those_below_stop() {
 
 #[test]
 fn an_agent_that_is_stopped_for_a_while_is_lost_and_can_be_asked_later() {
-    let _alone = alone();
+    let _run = one_run();
     let agents = ["east", "west", "north", "south"];
     let mut lab = Lab::new(&agents);
     let pairs = [lab.pair("east", "west", "udp", 12), lab.pair("north", "south", "udp", 12)].concat();
@@ -374,7 +374,7 @@ fn an_agent_that_is_stopped_for_a_while_is_lost_and_can_be_asked_later() {
 
 #[test]
 fn an_agent_that_is_stopped_for_ever_keeps_nobody_waiting() {
-    let _alone = alone();
+    let _run = one_run();
     let agents = ["east", "west", "north", "south"];
     let lab = Lab::new(&agents);
     // The whole ends by its being lost, not by anybody's duration.

@@ -14,14 +14,44 @@ mod plausibility;
 mod preflight;
 mod shell;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use flowloom_testkit::command as support;
 
-/// One live run at a time: two would make each other late.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+/// Live runs at a time: they mostly wait for real time, and more would make each other late.
+const MOST_RUNS: usize = 2;
+
+static RUNS: Mutex<usize> = Mutex::new(0);
+static ENDED: Condvar = Condvar::new();
+
+/// Room for live runs, until it is dropped.
+pub struct Room(usize);
+
+fn runs() -> MutexGuard<'static, usize> {
+    RUNS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn room(of: usize) -> Room {
+    let free = ENDED.wait_while(runs(), |runs| *runs + of > MOST_RUNS);
+    *free.unwrap_or_else(PoisonError::into_inner) += of;
+    Room(of)
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        *runs() -= self.0;
+        ENDED.notify_all();
+    }
+}
+
+/// Room for a live run, with another beside it.
+pub fn one_run() -> Room {
+    room(1)
+}
+
+/// Room for a live run with no other beside it, for tests that look at how late it was or at all processes of the host.
+pub fn alone() -> Room {
+    room(MOST_RUNS)
 }
 
 /// Whether live runs can be here; a skip where they cannot.

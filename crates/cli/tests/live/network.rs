@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use assert_cmd::cargo::CommandCargoExt;
 
@@ -13,12 +14,19 @@ use crate::{pause, signal};
 pub struct Hosts {
     pub bench: Bench,
     pub names: Vec<String>,
+    /// Seconds that only a command of these hosts sleeps.
+    pub sleeps: String,
     /// The agents' processes.
     agents: BTreeMap<String, Child>,
 }
 
-/// Seconds that only a command of these hosts sleeps.
-pub const SLEEPS: &str = "27182";
+/// Labs that this process has made.
+static LABS: AtomicU32 = AtomicU32::new(0);
+
+/// What the names of all hosts that this process makes begin with.
+pub fn of_this_process() -> String {
+    format!("fl-{}-", std::process::id())
+}
 
 /// Does something to network namespaces.
 pub fn ip(words: &str) {
@@ -43,10 +51,11 @@ pub fn ahead_seconds(address: &str) -> i64 {
 impl Hosts {
     /// A lab with these agents, of which the first half plays the left side.
     pub fn new(agents: &[&str]) -> Hosts {
-        let of_this = std::process::id();
-        let names: Vec<String> =
-            ["controller"].iter().chain(agents).map(|name| format!("fl-{of_this}-{name}")).collect();
-        let mut hosts = Hosts { bench: Bench::new(), names, agents: BTreeMap::new() };
+        let lab = LABS.fetch_add(1, Ordering::Relaxed);
+        let prefix = format!("{}{lab}-", of_this_process());
+        let names: Vec<String> = ["controller"].iter().chain(agents).map(|name| format!("{prefix}{name}")).collect();
+        let mut hosts =
+            Hosts { bench: Bench::new(), names, sleeps: (27_182 + lab).to_string(), agents: BTreeMap::new() };
         let controller = hosts.names[0].clone();
         hosts.names.iter().for_each(|name| ip(&format!("netns add {name}")));
         ip(&format!("-n {controller} link add bridge type bridge"));
@@ -83,7 +92,8 @@ impl Hosts {
         );
         assert_ne!(lends_more, limits);
         let demo = self.bench.path("demo.parquet");
-        let lends = format!("[workloads]\ndemo = {demo:?}\n[commands]\nsleeps = [\"/bin/sleep\", \"{SLEEPS}\"]\n");
+        let lends =
+            format!("[workloads]\ndemo = {demo:?}\n[commands]\nsleeps = [\"/bin/sleep\", \"{}\"]\n", self.sleeps);
         fs::write(file, lends_more + &lends).unwrap();
     }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::support::Bench;
-use crate::{alone, can_run};
+use crate::{can_run, one_run};
 
 /// Bulk transfers over 20 Mbit/s and round trips of 40 ms that lose so many packets from the left, for 15 s.
 fn run(bench: &Bench, driver: &str, loss: &str, sources: &str) -> Value {
@@ -26,7 +26,7 @@ fn flows_of_the_kernel_are_judged() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let bench = Bench::new();
     let small = bulk("small", "window = \"8k\"");
     let sources = bulk("cubic", "") + &bulk("reno", "tcp = { congestion = \"reno\" }") + &small;
@@ -53,7 +53,7 @@ fn heavy_losses_of_the_kernel_are_warned_of() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let answer = run(&Bench::new(), "live", "25%", &bulk("ftp", "count = 10"));
     let kinds: Vec<&str> =
         answer["warnings"].as_array().unwrap().iter().filter_map(|warning| warning["kind"].as_str()).collect();

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::support::{Bench, Said};
-use crate::{alone, can_run, demo, experiment};
+use crate::{can_run, demo, experiment, one_run};
 
 /// A live run on a host that is made like this: a script, which starts the program with `"$@"`.
 fn refused(host: &str, more: &str) -> Said {
@@ -30,7 +30,7 @@ fn a_host_without_descriptors_is_refused() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     refused("exec prlimit --nofile=1000:1000 \"$@\"", "").failed(1, &["1000 descriptors", "ulimit", "--duration"]);
 }
 
@@ -39,7 +39,7 @@ fn a_host_without_memory_is_refused() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let host = "mount -t tmpfs none /mnt && echo 'MemAvailable: 50 kB' > /mnt/meminfo && mount --bind /mnt/meminfo /proc/meminfo && \
                 exec \"$@\"";
     refused(host, "").failed(1, &["connections would be open at once", "room for 2", "memory are free"]);
@@ -50,7 +50,7 @@ fn a_host_that_can_carry_no_packets_is_refused() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let host = format!("{NO_TUN} exec setpriv --inh-caps=-net_raw --bounding-set=-net_raw \"$@\"");
     refused(&host, "").failed(1, &["opening a packet socket", "not permitted", "doctor"]);
 }
@@ -60,7 +60,7 @@ fn a_host_without_tun_devices_is_refused_where_they_are_asked_for() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let host = format!("{NO_TUN} exec \"$@\"");
     refused(&host, "[live]\ndevices = \"tun\"\n").failed(1, &["/dev/net/tun cannot be used", "doctor"]);
 }

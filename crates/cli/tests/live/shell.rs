@@ -6,7 +6,7 @@ use flowloom::store::run_folder::RunFolder;
 
 use crate::host::{Host, processes_in, workers_in};
 use crate::support::Bench;
-use crate::{alone, can_run, demo, experiment, pause, signal};
+use crate::{can_run, demo, experiment, one_run, pause, signal};
 
 const SERVER: &str = "import socket\ns = socket.create_server(('0.0.0.0', 7000))\nc, _ = s.accept()\nn = 0\n\
                       while True:\n    d = c.recv(65536)\n    if not d: break\n    n += len(d)\nc.sendall(str(n).encode())\n";
@@ -20,7 +20,7 @@ fn a_program_of_the_users_crosses_the_path() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let (bench, before) = (Bench::new(), Host::now());
     bench.file("server.py", SERVER.as_bytes());
     bench.file("client.py", CLIENT.as_bytes());
@@ -44,7 +44,7 @@ fn it_has_the_workload_for_background() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let bench = Bench::new();
     bench.file("x.toml", experiment(&demo(), "30s").as_bytes());
     // Once the program ends the run does, long before its time.
@@ -70,7 +70,7 @@ fn a_program_that_is_not_there_is_named() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let bench = Bench::new();
     bench.file("x.toml", b"title = \"empty\"\n");
     let said = bench.flowloom(&["shell", "x.toml", "-o", "run", "--", "no-such-program"]);
@@ -83,7 +83,7 @@ fn a_program_runs_on_each_of_several_hosts() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let (bench, before) = (Bench::new(), Host::now());
     bench.file("server.py", b"import socket\ns = socket.create_server(('0.0.0.0', 7000))\nwhile True:\n    c, a = s.accept()\n    c.sendall(a[0].encode())\n    c.close()\n");
     bench.file("client.py", b"import os, socket, sys, time\nfor _ in range(100):\n    try:\n        c = socket.create_connection((os.environ['FLOWLOOM_PEER'], 7000))\n        \
@@ -107,7 +107,7 @@ fn what_a_program_leaves_in_the_background_ends_with_the_run() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let (bench, before) = (Bench::new(), Host::now());
     bench.file("x.toml", b"title = \"empty\"\n");
     // What the peer leaves is there for the program, when its own command is long over.
@@ -163,7 +163,7 @@ fn what_a_program_leaves_in_the_background_ends_with_a_run_that_is_killed() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     kill_run(false);
 }
 
@@ -172,7 +172,7 @@ fn what_a_run_could_not_end_is_cleaned_up() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     kill_run(true);
 }
 
@@ -181,7 +181,7 @@ fn connections_are_spread_over_hosts_with_stacks_of_their_own() {
     if !can_run() {
         return;
     }
-    let _alone = alone();
+    let _run = one_run();
     let (bench, before) = (Bench::new(), Host::now());
     let more = "[live]\nhosts = 3\nworkers = 2\n[[sources]]\nkind = \"cbr\"\nname = \"voice\"\ncount = 6\nrate = \"64kbit\"\nrtt = \"20ms\"\n";
     bench.file("x.toml", (experiment(&demo(), "10s") + more).as_bytes());
