@@ -1,6 +1,7 @@
 //! Harpoon: a model is found in flow records, written as its XML, generated from, and found again (methods K.1).
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 
 use flowloom::core::rng::{Purpose, Stream};
 use flowloom::models::generate::harpoon::{Personality, Plugin};
@@ -200,6 +201,48 @@ fn one_way_records_give_the_same_model() {
     assert_eq!(plugins.len(), 2, "a client and its server");
     // Elsewhere a connection needs both halves: nobody knows what the other one was.
     bench.flowloom(&["convert", "one.nf5", "-o", "w.parquet"]).failed(1, &["3,000 connections: one direction only"]);
+}
+
+/// The packets of a pcap of Ethernet and IPv4 that go to the larger port: what servers sent.
+fn from_servers(pcap: &[u8]) -> Vec<u8> {
+    let (header, mut rest) = pcap.split_at(24);
+    let mut kept = header.to_vec();
+    while rest.len() >= 16 {
+        let captured = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+        let (record, after) = rest.split_at(16 + captured);
+        let ip = &record[16 + 14..];
+        let ports = &ip[4 * usize::from(ip[0] & 15)..];
+        if ports[2..4] > ports[..2] {
+            kept.extend(record);
+        }
+        rest = after;
+    }
+    kept
+}
+
+/// A monitor on one direction of a link sees the servers' half of the bundled capture. Connections then begin with the answer to the
+/// SYN, so that gaps differ by the round trips.
+#[test]
+fn a_capture_of_one_direction_gives_the_same_model() {
+    let bench = Bench::new();
+    let mut pcap = Vec::new();
+    let packed = &include_bytes!("../../../../testdata/demo.pcap.gz")[..];
+    flate2::read::MultiGzDecoder::new(packed).read_to_end(&mut pcap).unwrap();
+    bench.file("both.pcap", &pcap);
+    bench.file("one.pcap", &from_servers(&pcap));
+    let words = ["--model", "harpoon", "--inside", "10.77.1.0/24", "--interval", "20s"];
+    let [both, one] =
+        ["both.pcap", "one.pcap"].map(|file| bench.json(&[&["fit", file, "--json"], &words[..]].concat()));
+    assert_eq!(one["directions"].as_array().unwrap().len(), 1, "{one}");
+    let [from_both, from_one] = [&both, &one].map(|fitted| &fitted["directions"][0]);
+    for what in ["from", "flows", "sessions", "file_bytes", "senders", "receivers"] {
+        assert_eq!(from_one[what], from_both[what], "{what}");
+    }
+    let gap = |fitted: &Value| fitted["gap_ns"]["mean"].as_f64().unwrap();
+    assert!((gap(from_one) / gap(from_both) - 1.0).abs() < 0.01, "{from_one}");
+    let said = bench.flowloom(&["fit", "one.pcap", "--model", "harpoon"]);
+    assert!(!said.succeeded().err.contains("warning: no connection can be replayed"), "{}", said.err);
+    bench.flowloom(&["run", "one.pcap"]).failed(1, &["no connection to replay", "one direction only"]);
 }
 
 /// Of the bundled capture, for as long as it is: 27 sessions of 20 clients and 4 servers, and some 300 files. Two samples of 300
