@@ -54,8 +54,9 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
     }
     let paths: Vec<PathBuf> = workload.source.iter().cloned().collect();
     if paths.is_empty() && workload.model.is_none() {
-        return Err(Error::usage(format_args!("{spec}: [workload] names no source and no model"))
-            .hint("add source = \"FILE\": a capture or a workload, relative to the experiment file"));
+        return Err(Experiment::lacks("workload.source", Some(file)).hint(
+            "add source = \"FILE\" to [workload]: a capture or a workload, relative to the experiment file; or model = { kind = ... }",
+        ));
     }
     let kind = paths.first().map_or(Kind::Experiment, |path| input::kind(path));
     if let Some(path) = paths.first() {
@@ -64,7 +65,7 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
     let given = options.duration.or(experiment.measure.duration.as_ref().map(|duration| duration.value));
     let given = given.filter(|duration| !duration.is_zero());
     if workload.model.is_some() && given.is_none() {
-        return Err(Error::usage(format_args!("{spec}: measure.duration is missing"))
+        return Err(Experiment::lacks("measure.duration", Some(file))
             .hint("a model goes on for ever: say for how long with --duration 60s, or in the experiment"));
     }
     let seed = options.seed.unwrap_or(experiment.run.seeds[0]);
