@@ -16,7 +16,8 @@ use flowloom_store::workload::PayloadFacts;
 
 use crate::bits::bits;
 use crate::extraction::options::Monitor;
-use crate::finding::{FlowFinding, Lost, NotModelled};
+use crate::finding::{FlowFinding, Lost, NotModelled, PhaseFinding};
+use crate::vcsim::SpecificationFinding;
 
 /// One thing that a user should know, with its numbers. [`Self::kind`] names it for programs; [`Self::cause`] and
 /// [`Self::remedy`] say it, each in a clause without a full stop.
@@ -200,6 +201,10 @@ pub enum Warning {
         /// Why they are not in it.
         reason: NotModelled,
     },
+    /// Phases do not stand for the series they were made of.
+    Phases(PhaseFinding),
+    /// Something about a specification of an internetwork, or its runs.
+    Specification(SpecificationFinding),
     /// A workload is empty.
     Empty,
     /// Several seeds give the same run.
@@ -317,6 +322,8 @@ impl Warning {
             Warning::LoadDrifts { .. } => "load_drifts",
             Warning::Model { .. } | Warning::CalibratedModel { .. } | Warning::FittedHarpoon(_) => "model",
             Warning::LeftOfModel { .. } => "left_of_model",
+            Warning::Phases(finding) => finding.kind(),
+            Warning::Specification(finding) => finding.kind(),
             Warning::Empty => "empty",
             Warning::SeedsAlike => "seeds_alike",
             Warning::FewBlocks { .. } => "few_blocks",
@@ -366,6 +373,8 @@ impl Warning {
             Warning::Model { remark } | Warning::CalibratedModel { remark } => remark.clone(),
             Warning::FittedHarpoon(warning) => warning.to_string(),
             Warning::LeftOfModel { connections, reason } => format!("{connections} connections {}", reason.cause()),
+            Warning::Phases(finding) => finding.cause(),
+            Warning::Specification(finding) => finding.cause(),
             Warning::Empty => "no connection starts: the workload is empty".to_owned(),
             Warning::SeedsAlike => {
                 "the replay of a workload has no randomness but its sequence numbers: runs with other seeds are alike"
@@ -583,6 +592,8 @@ impl Warning {
                 "docs/reference/models.md, section harpoon, says what the parameters are made of"
             }
             Warning::LeftOfModel { reason, .. } => reason.remedy(),
+            Warning::Phases(finding) => finding.remedy(),
+            Warning::Specification(finding) => finding.remedy(),
             Warning::Empty => "raise the rate or the duration",
             Warning::SeedsAlike => "one seed is enough; run.vary says what may differ (docs/reference/experiment.md)",
             Warning::FewBlocks { .. } => "use a longer capture for results that hold beyond it",
