@@ -154,6 +154,11 @@ impl Experiment {
         }
     }
 
+    /// As [`Experiment::locate`], of an error that may be about no key of the file.
+    pub(crate) fn locate_key(error: Error, path: &Path) -> Error {
+        if error.key.is_some() { Experiment::locate(error, path) } else { error }
+    }
+
     /// That `key` is missing, with the place of its table if the experiment file `file` has it.
     pub(crate) fn lacks(key: &str, file: Option<&Path>) -> Error {
         let error = Error::from(KeyError::new(key, "is missing"));

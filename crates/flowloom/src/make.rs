@@ -7,7 +7,7 @@ use flowloom_store::formats::Format;
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::experiment::Experiment;
+use crate::experiment::{DatagramModel, Experiment};
 use crate::extraction::CaptureOptions;
 use crate::input::{self, Kind};
 use crate::results::check_target;
@@ -77,13 +77,19 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
     let base = Some(&base).filter(|base| base.path.is_some());
     let duration = given.map(|duration| duration + workload.prefill().shift());
     let variation = experiment.run.variation();
-    let made = Generation { workload, base, variation, seed, duration, stop: context.stop() }.write(output)?;
+    let generation = Generation { workload, base, variation, seed, duration, stop: context.stop() };
+    let made = generation.write(output).map_err(|error| Experiment::locate_key(error, file))?;
     made.warnings().iter().for_each(|warning| context.warn(warning));
     for remark in &made.remarks {
         context.warn(&Warning::Model { remark: remark.clone() });
     }
     if made.facts.connections == 0 {
         context.warn(&Warning::Empty);
+    }
+    // The load counts what a run would send.
+    let flows = made.facts.datagram_flows;
+    if flows > 0 && workload.datagrams == DatagramModel::LeaveOut {
+        context.warn(&Warning::DatagramsNotReplayed { flows, of_capture: kind == Kind::Capture });
     }
     Ok((made, seed))
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use flowloom_core::extract::{DoubledCounts, Missing};
 use flowloom_core::time::Duration;
-use flowloom_core::workload::Payload;
+use flowloom_core::workload::{LinkSide, Payload};
 use flowloom_live::plan::Doubt;
 use flowloom_report::facts::missing_text;
 use flowloom_report::fit::harpoon::HarpoonWarning;
@@ -172,6 +172,8 @@ pub enum Warning {
     AddressesKept,
     /// The load of a workload is not what was asked for.
     LoadMissed {
+        /// The side of the link that it comes from.
+        from: LinkSide,
         /// The load in bits of payload per second.
         made: f64,
         /// What was asked for.
@@ -364,8 +366,8 @@ impl Warning {
             }
             Warning::FormatLoses(lost) => lost.cause().to_owned(),
             Warning::AddressesKept => "the output holds the addresses of the captured hosts".to_owned(),
-            Warning::LoadMissed { made, asked } => {
-                format!("the load is {}, and {} were asked for", bits(*made), bits(*asked))
+            Warning::LoadMissed { from, made, asked } => {
+                format!("the load from {} is {}, and {} were asked for", from.word(), bits(*made), bits(*asked))
             }
             Warning::LoadDrifts { share } => {
                 format!("the load of thirds of the workload differs by {:.0} %: it has no one load", 100.0 * share)

@@ -249,6 +249,7 @@ fn what_cannot_be_is_refused() {
         ("model pipe --rate 1mbit --rtt 1ns", 2, &["--rate and --rtt make a pipe that holds less than a byte"]),
         ("model pipe --rate 1mbit --rtt 1ms --window 0b", 2, &["--window of less than a byte"]),
         ("model pipe --rate 1mbit --rtt 1ms --bit-errors 1", 2, &["--bit-errors is a share"]),
+        ("model pipe --rate 1gbit --rtt 40ms --bit-errors 0.1", 2, &["--bit-errors loses 100 % of the packets"]),
         ("model pipe --rtt 1ms", 2, &["--rate"]),
     ] {
         bench.flowloom(&words.split(' ').collect::<Vec<_>>()).failed(code, parts);

@@ -191,7 +191,7 @@ fn flows_that_never_arrive_are_told_apart_from_none() {
 fn what_is_missing_is_said() {
     let bench = Bench::new();
     for (text, wanted) in [
-        (CLASSIC.replace("duration = \"10s\"\n", ""), "e.toml: measure.duration is missing"),
+        (CLASSIC.replace("duration = \"10s\"\n", ""), "e.toml:22: measure.duration is missing"),
         (
             CLASSIC.replace("delay = \"10ms\", ", ""),
             "sources[1].rtt is missing, and the links on its way take no time either",
