@@ -22,7 +22,7 @@ use flowloom_store::{harpoon, histogram, swing};
 use serde_json::{Value, json};
 
 use crate::context::Stop;
-use crate::error::Error;
+use crate::error::{Error, KeyError};
 use crate::experiment::{DatagramModel, Workload};
 
 use crate::bits::bits;
@@ -116,13 +116,13 @@ impl Generation<'_> {
         if let Some(folder) = model.tables().cloned() {
             let mut read = |table: &str| histogram::open(Path::new(&folder), table);
             model.read_tables(&mut read).map_err(|error| {
-                Error::usage(format_args!("workload.model.tables: {error}"))
+                Error::from(KeyError::saying("workload.model.tables", error))
                     .hint("docs/reference/models.md lists the tables of each model; without tables it draws from their summaries")
             })?;
         }
         if let SourceModel::Swing(model) = &mut model {
             let cannot = |problem: &dyn std::fmt::Display| {
-                Error::usage(format_args!("workload.model.config: {problem}"))
+                Error::from(KeyError::saying("workload.model.config", problem))
                     .hint("flowloom fit FILE --model swing -o swing.json writes such a file")
             };
             let read = swing::open(Path::new(&model.config)).map_err(|error| cannot(&error))?;
@@ -130,7 +130,7 @@ impl Generation<'_> {
         }
         if let SourceModel::Harpoon(model) = &mut model {
             let cannot = |problem: &dyn std::fmt::Display| {
-                Error::usage(format_args!("workload.model.config: {problem}"))
+                Error::from(KeyError::saying("workload.model.config", problem))
                     .hint("docs/reference/models.md says what is read of Harpoon's XML")
             };
             let mut config = harpoon::Config::default();
@@ -206,7 +206,7 @@ impl Generation<'_> {
                 let load = meter.finish();
                 let scaling = keys.scaling(load.payload_rate(load.busier()), self.duration.unwrap_or(length));
                 let planned = ScalingPlan::new(&survey, &scaling, seed).map_err(|problem| {
-                    Error::usage(format_args!("workload.load: {problem}"))
+                    Error::from(KeyError::saying("workload.load", problem))
                         .hint("ask for less, for a shorter time, or by another method (docs/reference/models.md)")
                 })?;
                 length = planned.length();
