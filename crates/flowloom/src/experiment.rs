@@ -11,7 +11,7 @@ pub use flowloom_core::queue::keys::{Per, Queue};
 pub use flowloom_core::tcp::keys::{Tcp, TcpClass};
 pub use flowloom_sim::keys::{Bottleneck, Ends, Link, Network, Pair, Part, RateChoice, Route, Shape, Topology};
 
-use crate::error::Error;
+use crate::error::{Error, KeyError};
 
 mod diagnosis;
 mod keys;
@@ -151,6 +151,20 @@ impl Experiment {
         match std::fs::read_to_string(path) {
             Ok(text) => located(error, &text, &path.display().to_string()),
             Err(_) => error,
+        }
+    }
+
+    /// As [`Experiment::locate`], of an error that may be about no key of the file.
+    pub(crate) fn locate_key(error: Error, path: &Path) -> Error {
+        if error.key.is_some() { Experiment::locate(error, path) } else { error }
+    }
+
+    /// That `key` is missing, with the place of its table if the experiment file `file` has it.
+    pub(crate) fn lacks(key: &str, file: Option<&Path>) -> Error {
+        let error = Error::from(KeyError::new(key, "is missing"));
+        match file {
+            Some(file) => Experiment::locate(error, file),
+            None => error,
         }
     }
 

@@ -1,4 +1,7 @@
-//! What warnings find: damaged flow records, what conversions lose, connections that no model has.
+//! What warnings find: damaged flow records, what conversions lose, connections that no model has, phases unlike their series.
+
+use flowloom_core::units::three_digits;
+use flowloom_report::words::counted;
 
 /// Flow records were damaged, incomplete or estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +57,83 @@ pub enum NotModelled {
     NoData,
     /// There were too many clients or servers already.
     TooManyHosts,
+}
+
+/// How phases of `model queue` differ from the series they were made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PhaseFinding {
+    /// Their mean rate is not that of the series.
+    MeanRate {
+        /// How many phases the model has.
+        phases: usize,
+        /// Their mean rate, in cells per second.
+        mean: f64,
+        /// That of the series.
+        series: f64,
+        /// Whether the user gave the shares of the phases.
+        has_own_shares: bool,
+    },
+    /// They are fewer than were asked for.
+    Fewer {
+        /// How many were asked for.
+        asked: u16,
+        /// How many there are.
+        made: usize,
+        /// The rate that the series has for longest, in cells per second.
+        rate: f64,
+        /// Its share of the time.
+        share: f64,
+    },
+}
+
+impl PhaseFinding {
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            PhaseFinding::MeanRate { .. } => "phase_rates",
+            PhaseFinding::Fewer { .. } => "fewer_phases",
+        }
+    }
+
+    pub(crate) fn cause(self) -> String {
+        match self {
+            PhaseFinding::MeanRate { phases, mean, series, has_own_shares } => {
+                let (why, load) = match (mean > series, has_own_shares) {
+                    (true, true) => ("the shares given are not the series'", "more"),
+                    (false, true) => ("the shares given are not the series'", "less"),
+                    (true, false) => ("a phase has the rate of its upper boundary", "more"),
+                    (false, false) => ("rates above the highest boundary count as that boundary", "less"),
+                };
+                format!(
+                    "the mean rate of {} is {} cells/s, {} times the series' {}: {why}; delays and losses are those of \
+                     {load} traffic",
+                    counted(phases as u64, "phase"),
+                    three_digits(mean),
+                    three_digits(mean / series),
+                    three_digits(series)
+                )
+            }
+            PhaseFinding::Fewer { asked, made, rate, share } => format!(
+                "{made} phases instead of {asked}: a rate that lasts longer than the share of one phase fills several, and \
+                 the series is at {} cells/s for {} % of the time",
+                three_digits(rate),
+                three_digits(100.0 * share)
+            ),
+        }
+    }
+
+    pub(crate) fn remedy(self) -> &'static str {
+        match self {
+            PhaseFinding::MeanRate { has_own_shares: true, .. } => {
+                "leave --shares and --pareto-shape out, or leave SERIES out for loads of the phases' own mean"
+            }
+            PhaseFinding::MeanRate { mean, series, .. } if mean < series => "raise --most, or the last of --boundaries",
+            PhaseFinding::MeanRate { .. } => {
+                "raise --phases, widen --bin, or set --boundaries close together at frequent rates, until the means agree"
+            }
+            PhaseFinding::Fewer { .. } => "widen --bin so that rates differ, or take the phases as they are",
+        }
+    }
 }
 
 impl FlowFinding {

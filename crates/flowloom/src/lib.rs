@@ -74,7 +74,7 @@ pub use extraction::{
     ACTIVE_TIMEOUT, CaptureOptions, Extracted, IDLE_TIMEOUT, LiveCapture, MAX_MEMORY, Monitor, Summary,
     UDP_IDLE_TIMEOUT,
 };
-pub use finding::{FlowFinding, Lost, NotModelled};
+pub use finding::{FlowFinding, Lost, NotModelled, PhaseFinding};
 pub use fit::{FittedHarpoon, FittedSwing, HarpoonFitOptions, SwingFitOptions, fit, fit_harpoon, fit_swing};
 pub use init::{InitOptions, init};
 pub use make::{MakeOptions, make};
@@ -82,6 +82,6 @@ pub use overhead::{Datagrams, OverheadOptions, overhead};
 pub use queue_model::{Boundaries, QueueAnswer, QueueModelOptions, queue_model, queue_text};
 pub use rates::RateOptions;
 pub use run::{Driver, Needs, Overrides, Ran, RunOptions, plan, run, run_files};
-pub use vcsim::{VcsimOptions, VcsimResults, run_vcsim};
+pub use vcsim::{Nodes, SpecificationFinding, VcsimOptions, VcsimResults, run_vcsim};
 pub use warning::Warning;
 pub use workload::{HostChoice, HostOptions, Made, load_json};

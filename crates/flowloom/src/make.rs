@@ -7,7 +7,7 @@ use flowloom_store::formats::Format;
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::experiment::Experiment;
+use crate::experiment::{DatagramModel, Experiment};
 use crate::extraction::CaptureOptions;
 use crate::input::{self, Kind};
 use crate::results::check_target;
@@ -54,8 +54,9 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
     }
     let paths: Vec<PathBuf> = workload.source.iter().cloned().collect();
     if paths.is_empty() && workload.model.is_none() {
-        return Err(Error::usage(format_args!("{spec}: [workload] names no source and no model"))
-            .hint("add source = \"FILE\": a capture or a workload, relative to the experiment file"));
+        return Err(Experiment::lacks("workload.source", Some(file)).hint(
+            "add source = \"FILE\" to [workload]: a capture or a workload, relative to the experiment file; or model = { kind = ... }",
+        ));
     }
     let kind = paths.first().map_or(Kind::Experiment, |path| input::kind(path));
     if let Some(path) = paths.first() {
@@ -64,7 +65,7 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
     let given = options.duration.or(experiment.measure.duration.as_ref().map(|duration| duration.value));
     let given = given.filter(|duration| !duration.is_zero());
     if workload.model.is_some() && given.is_none() {
-        return Err(Error::usage(format_args!("{spec}: measure.duration is missing"))
+        return Err(Experiment::lacks("measure.duration", Some(file))
             .hint("a model goes on for ever: say for how long with --duration 60s, or in the experiment"));
     }
     let seed = options.seed.unwrap_or(experiment.run.seeds[0]);
@@ -76,13 +77,19 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
     let base = Some(&base).filter(|base| base.path.is_some());
     let duration = given.map(|duration| duration + workload.prefill().shift());
     let variation = experiment.run.variation();
-    let made = Generation { workload, base, variation, seed, duration, stop: context.stop() }.write(output)?;
+    let generation = Generation { workload, base, variation, seed, duration, stop: context.stop() };
+    let made = generation.write(output).map_err(|error| Experiment::locate_key(error, file))?;
     made.warnings().iter().for_each(|warning| context.warn(warning));
     for remark in &made.remarks {
         context.warn(&Warning::Model { remark: remark.clone() });
     }
     if made.facts.connections == 0 {
         context.warn(&Warning::Empty);
+    }
+    // The load counts what a run would send.
+    let flows = made.facts.datagram_flows;
+    if flows > 0 && workload.datagrams == DatagramModel::LeaveOut {
+        context.warn(&Warning::DatagramsNotReplayed { flows, of_capture: kind == Kind::Capture });
     }
     Ok((made, seed))
 }

@@ -12,20 +12,28 @@ use flowloom_core::cell::sojourns::{Sojourns, autocorrelation};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
-use flowloom_report::words::thousands;
+use flowloom_report::words::{counted, thousands};
 use flowloom_sim::cell_queue::{self, Modulated};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Error;
+use crate::finding::PhaseFinding;
 use crate::input;
 use crate::rates::{RateOptions, RateSeries};
+use crate::warning::Warning;
 use crate::workload::load;
 
 /// Phases that a simulation without a series goes through, at most: then it begins anew.
 const SOJOURNS: usize = 1_000_000;
 /// How long a phase is on average, where neither a series nor the user says.
 const SOJOURN: Duration = Duration::from_secs(1);
+/// Phases of a model, unless the user says how many.
+const PHASES: u16 = 15;
+/// How far the mean rate of phases may be from the series', as a share of it, before that is warned of.
+const MEAN_TOLERANCE: f64 = 0.1;
+/// How far shares of phases may be from 100 % in all: they are rounded by who writes them.
+const SHARES_TOLERANCE: f64 = 0.01;
 /// Shares of the highest load that are looked at unless the user says which.
 const SHARES: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99];
 
@@ -38,6 +46,7 @@ pub struct QueueAnswer {
     phases: Vec<PhaseModel>,
     curves: Vec<Point>,
     simulated: Vec<Simulated>,
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -109,11 +118,11 @@ pub struct QueueModelOptions {
     pub series: Option<PathBuf>,
     /// How the series is read.
     pub rates: RateOptions,
-    /// How many phases, one model for each number; without [`Boundaries::Rates`].
+    /// How many phases, one model for each number; empty: 15, or as many as [`Boundaries::Rates`] bound.
     pub phases: Vec<u16>,
     /// Where phases begin and end.
     pub boundaries: Boundaries,
-    /// Shares of the time of each phase, or anything in proportion; empty: by `pareto_shape`, or as the series has them.
+    /// Shares of the time of each phase, which add up to 1 within a hundredth; empty: by `pareto_shape`, or as the series has them.
     pub shares: Vec<f64>,
     /// Lowest boundary rate, in cells per second; `None`: the lowest of the series.
     pub least: Option<f64>,
@@ -187,13 +196,13 @@ pub fn queue_model(options: &QueueModelOptions, context: Context<'_>) -> Result<
     if options.sojourn.is_some_and(Duration::is_zero) {
         return Err(Error::usage("--sojourn 0s is not possible").hint("say how long a phase lasts, as --sojourn 1s"));
     }
-    // Boundaries that are given make one model.
-    let counts = match options.boundaries {
-        Boundaries::Rates(_) => &options.phases[..1.min(options.phases.len())],
-        _ => &options.phases[..],
-    };
+    refuse_shares(&options.shares)?;
+    let counts = counts(options)?;
     let mut phases: Vec<PhaseModel> =
         counts.iter().map(|count| phase_model(*count, series.as_ref(), step, options)).collect::<Result<_, _>>()?;
+    let found = series.as_ref().map_or_else(Vec::new, |series| findings(&counts, &phases, series, options));
+    let warnings: Vec<Warning> = found.into_iter().map(Warning::Phases).collect();
+    warnings.iter().for_each(|warning| context.warn(warning));
     // Loads are those of the series; of phases alone their own.
     let mean = series.as_ref().map_or_else(|| phases[0].mean_cells_per_second, RateSeries::mean);
     phases.iter_mut().for_each(|one| one.highest_load = mean / one.model.peak_rate());
@@ -226,7 +235,53 @@ pub fn queue_model(options: &QueueModelOptions, context: Context<'_>) -> Result<
         autocorrelation: autocorrelation(&series.rates, step, usize::from(options.lags)),
     });
     let lag_ns = Duration::from_secs_f64(step).as_nanos();
-    Ok(QueueAnswer { series: facts, lag_ns, seed: options.seed, phases, curves, simulated })
+    let warnings = warnings.iter().map(Warning::to_string).collect();
+    Ok(QueueAnswer { series: facts, lag_ns, seed: options.seed, phases, curves, simulated, warnings })
+}
+
+/// Refuses shares of phases that do not add up to the whole.
+fn refuse_shares(shares: &[f64]) -> Result<(), Error> {
+    let sum: f64 = shares.iter().sum();
+    if shares.is_empty() || (sum - 1.0).abs() <= SHARES_TOLERANCE * (1.0 + 1e-9) {
+        return Ok(());
+    }
+    Err(Error::usage(format_args!("--shares add up to {} %, not to 100 %", three_digits(100.0 * sum)))
+        .hint("give the share of the time of each phase, from the slowest to the fastest, such as 60%,30%,10%"))
+}
+
+/// The numbers of phases of the models.
+fn counts(options: &QueueModelOptions) -> Result<Vec<u16>, Error> {
+    match (&options.boundaries, &options.phases[..]) {
+        (_, []) => Ok(vec![PHASES]),
+        (Boundaries::Rates(rates), _) => Err(Error::usage(format_args!(
+            "--phases is about boundaries that are computed, and --boundaries has {}",
+            counted(rates.len() as u64, "rate")
+        ))
+        .hint("leave one of the two out")),
+        (_, given) => Ok(given.to_vec()),
+    }
+}
+
+/// How phases, of which `asked` were asked for, differ from `series`.
+fn findings(
+    asked: &[u16],
+    phases: &[PhaseModel],
+    series: &RateSeries,
+    options: &QueueModelOptions,
+) -> Vec<PhaseFinding> {
+    let mut found = Vec::new();
+    let (rate, share) = series.longest_held();
+    let has_own_shares = !options.shares.is_empty() || options.pareto_shape.is_some();
+    for (&asked, model) in asked.iter().zip(phases) {
+        let (made, mean) = (model.phases, model.mean_cells_per_second);
+        if made < usize::from(asked) && !matches!(options.boundaries, Boundaries::Rates(_)) {
+            found.push(PhaseFinding::Fewer { asked, made, rate, share });
+        }
+        if (mean / series.mean() - 1.0).abs() > MEAN_TOLERANCE {
+            found.push(PhaseFinding::MeanRate { phases: made, mean, series: series.mean(), has_own_shares });
+        }
+    }
+    found
 }
 
 /// The boundary rates of a model with `count` phases: two or more.
@@ -410,7 +465,8 @@ pub fn queue_text(answer: &QueueAnswer) -> String {
     for one in &answer.phases {
         let sojourn =
             one.mean_sojourn_ns.map_or_else(String::new, |mean| format!(", one lasts {} on average", time(mean)));
-        let _ = writeln!(text, "{:>3} phases  mean {} cells/s{sojourn}", one.phases, rate(one.mean_cells_per_second));
+        let name = format!("{:>3} {}", one.phases, noun(one.phases));
+        let _ = writeln!(text, "{name:<10}  mean {} cells/s{sojourn}", rate(one.mean_cells_per_second));
     }
     let heads = lags.map(|lag| {
         let lag = Duration::from_nanos(answer.lag_ns.saturating_mul(lag as u64)).to_string();
@@ -421,7 +477,7 @@ pub fn queue_text(answer: &QueueAnswer) -> String {
         let _ = writeln!(text, "  series                        {}", correlations(&series.autocorrelation));
     }
     for one in &answer.phases {
-        let name = format!("{} phases", one.phases);
+        let name = format!("{} {}", one.phases, noun(one.phases));
         let _ = writeln!(text, "  {name:<30}{}", correlations(&one.autocorrelation));
     }
     for one in &answer.phases {
@@ -447,6 +503,10 @@ pub fn queue_text(answer: &QueueAnswer) -> String {
     text
 }
 
+fn noun(phases: usize) -> &'static str {
+    if phases == 1 { "phase" } else { "phases" }
+}
+
 /// A load: of bursts the highest that can be served may be far below a percent.
 fn percent(load: f64) -> String {
     format!("{:>6} %", three_digits(100.0 * load))
@@ -463,7 +523,7 @@ fn curve(text: &mut String, answer: &QueueAnswer, phases: usize, gaps: &str) {
     let rows = || answer.curves.iter().filter(|point| point.phases == phases && point.gaps == gaps);
     let is_finite = rows().flat_map(|point| &point.losses).any(|loss| loss.finite.is_some());
     let loss = if is_finite { "share of cells lost" } else { "tail of an infinite queue" };
-    let _ = writeln!(text, "\n{phases} phases, {gaps} gaps, loss: {loss}");
+    let _ = writeln!(text, "\n{phases} {}, {gaps} gaps, loss: {loss}", noun(phases));
     let buffers = rows().map(|point| &point.losses).find(|losses| !losses.is_empty());
     head(text, buffers.into_iter().flatten().map(|loss| loss.buffer_cells), "  (as printed)");
     for point in rows() {

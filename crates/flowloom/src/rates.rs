@@ -131,6 +131,17 @@ impl RateSeries {
         let rates = self.rates.iter().map(|(_, rate)| *rate);
         rates.fold((f64::INFINITY, 0.0), |(least, most), rate| (least.min(rate), most.max(rate)))
     }
+
+    /// The rate that it has for longest, in cells per second, and the share of the time.
+    pub fn longest_held(&self) -> (f64, f64) {
+        let mut rates = self.rates.clone();
+        rates.sort_unstable_by(|one, other| one.1.total_cmp(&other.1));
+        let held = rates
+            .chunk_by(|one, other| one.1 == other.1)
+            .map(|alike| (alike[0].1, alike.iter().map(|(seconds, _)| seconds).sum::<f64>()));
+        let (rate, seconds) = held.max_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or((0.0, 0.0));
+        (rate, seconds / self.seconds())
+    }
 }
 
 /// Whether its name says so, with or without that of a compression.

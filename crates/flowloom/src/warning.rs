@@ -4,7 +4,7 @@ use std::fmt;
 
 use flowloom_core::extract::{DoubledCounts, Missing};
 use flowloom_core::time::Duration;
-use flowloom_core::workload::Payload;
+use flowloom_core::workload::{LinkSide, Payload};
 use flowloom_live::plan::Doubt;
 use flowloom_report::facts::missing_text;
 use flowloom_report::fit::harpoon::HarpoonWarning;
@@ -16,7 +16,8 @@ use flowloom_store::workload::PayloadFacts;
 
 use crate::bits::bits;
 use crate::extraction::options::Monitor;
-use crate::finding::{FlowFinding, Lost, NotModelled};
+use crate::finding::{FlowFinding, Lost, NotModelled, PhaseFinding};
+use crate::vcsim::SpecificationFinding;
 
 /// One thing that a user should know, with its numbers. [`Self::kind`] names it for programs; [`Self::cause`] and
 /// [`Self::remedy`] say it, each in a clause without a full stop.
@@ -171,6 +172,8 @@ pub enum Warning {
     AddressesKept,
     /// The load of a workload is not what was asked for.
     LoadMissed {
+        /// The side of the link that it comes from.
+        from: LinkSide,
         /// The load in bits of payload per second.
         made: f64,
         /// What was asked for.
@@ -200,6 +203,10 @@ pub enum Warning {
         /// Why they are not in it.
         reason: NotModelled,
     },
+    /// Phases do not stand for the series they were made of.
+    Phases(PhaseFinding),
+    /// Something about a specification of an internetwork, or its runs.
+    Specification(SpecificationFinding),
     /// A workload is empty.
     Empty,
     /// Several seeds give the same run.
@@ -317,6 +324,8 @@ impl Warning {
             Warning::LoadDrifts { .. } => "load_drifts",
             Warning::Model { .. } | Warning::CalibratedModel { .. } | Warning::FittedHarpoon(_) => "model",
             Warning::LeftOfModel { .. } => "left_of_model",
+            Warning::Phases(finding) => finding.kind(),
+            Warning::Specification(finding) => finding.kind(),
             Warning::Empty => "empty",
             Warning::SeedsAlike => "seeds_alike",
             Warning::FewBlocks { .. } => "few_blocks",
@@ -357,8 +366,8 @@ impl Warning {
             }
             Warning::FormatLoses(lost) => lost.cause().to_owned(),
             Warning::AddressesKept => "the output holds the addresses of the captured hosts".to_owned(),
-            Warning::LoadMissed { made, asked } => {
-                format!("the load is {}, and {} were asked for", bits(*made), bits(*asked))
+            Warning::LoadMissed { from, made, asked } => {
+                format!("the load from {} is {}, and {} were asked for", from.word(), bits(*made), bits(*asked))
             }
             Warning::LoadDrifts { share } => {
                 format!("the load of thirds of the workload differs by {:.0} %: it has no one load", 100.0 * share)
@@ -366,6 +375,8 @@ impl Warning {
             Warning::Model { remark } | Warning::CalibratedModel { remark } => remark.clone(),
             Warning::FittedHarpoon(warning) => warning.to_string(),
             Warning::LeftOfModel { connections, reason } => format!("{connections} connections {}", reason.cause()),
+            Warning::Phases(finding) => finding.cause(),
+            Warning::Specification(finding) => finding.cause(),
             Warning::Empty => "no connection starts: the workload is empty".to_owned(),
             Warning::SeedsAlike => {
                 "the replay of a workload has no randomness but its sequence numbers: runs with other seeds are alike"
@@ -583,6 +594,8 @@ impl Warning {
                 "docs/reference/models.md, section harpoon, says what the parameters are made of"
             }
             Warning::LeftOfModel { reason, .. } => reason.remedy(),
+            Warning::Phases(finding) => finding.remedy(),
+            Warning::Specification(finding) => finding.remedy(),
             Warning::Empty => "raise the rate or the duration",
             Warning::SeedsAlike => "one seed is enough; run.vary says what may differ (docs/reference/experiment.md)",
             Warning::FewBlocks { .. } => "use a longer capture for results that hold beyond it",

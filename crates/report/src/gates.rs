@@ -219,7 +219,13 @@ pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -
     let share = |count: u64| count as f64 / started.max(1) as f64;
     let mut warnings = Vec::new();
     if gates.iter().any(|gate| gate.name == "something happened" && gate.verdict == Accounted::Invalid) {
-        warnings.push(Warning::NothingEnded { started });
+        let flows = run.facts.sources().map(|source| source.started).sum::<u64>();
+        let nothing = if started == 0 && flows > 0 {
+            Warning::NothingDelivered { flows }
+        } else {
+            Warning::NothingEnded { started }
+        };
+        warnings.push(nothing);
     }
     if gates.iter().any(|gate| gate.name == "packets accounted for" && gate.verdict == Accounted::Invalid) {
         warnings.push(Warning::Unaccounted { packets: measured.unaccounted_packets() });

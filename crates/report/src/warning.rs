@@ -17,6 +17,11 @@ pub enum Warning {
         /// Connections that started.
         started: u64,
     },
+    /// No byte of the flows of sources arrived, and there are no connections.
+    NothingDelivered {
+        /// Flows that started.
+        flows: u64,
+    },
     /// Packets disappeared without a record, or appeared.
     Unaccounted {
         /// Sent - delivered - dropped.
@@ -161,6 +166,9 @@ impl Warning {
         match self {
             Warning::NothingEnded { started: 0 } => "no connection started within the window".to_owned(),
             Warning::NothingEnded { started } => format!("none of {started} connections ended"),
+            Warning::NothingDelivered { flows } => {
+                format!("{} of sources began, and no byte arrived before the end of the run", counted(*flows, "flow"))
+            }
             Warning::Unaccounted { packets } => {
                 format!("sent, delivered and dropped packets do not add up: {packets} are unaccounted for")
             }
@@ -240,6 +248,9 @@ impl Warning {
         match self {
             Warning::NothingEnded { .. } => {
                 Some("run for longer (measure.duration), or check the workload's start times")
+            }
+            Warning::NothingDelivered { .. } => {
+                Some("run for longer than a round trip (measure.duration), or check delays and losses of the path")
             }
             Warning::Unaccounted { .. } => Some("this is a defect in Flowloom: please report it with the run folder"),
             Warning::Unfinished { .. } => {

@@ -117,6 +117,18 @@ pub struct Buffer {
     pub threshold: u32,
 }
 
+impl Buffer {
+    /// Whether it is full before it discards packets early.
+    pub fn is_below_threshold(&self) -> bool {
+        self.is_finite && self.discard == Discard::Early && self.size < self.threshold
+    }
+
+    /// Whether it is to discard the rest of packets, and loses no cell.
+    pub fn discards_without_loss(&self) -> bool {
+        !self.is_finite && self.discard == Discard::Partial
+    }
+}
+
 /// A router.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Router {
@@ -138,8 +150,8 @@ pub struct Router {
     pub idle_time: f64,
     /// `setup_time`, in seconds.
     pub setup_time: f64,
-    /// `flow_control` of circuits is not `none`.
-    pub has_window: bool,
+    /// `flow_control` of circuits: whether they have a window. Without it, they have one if there is one.
+    pub has_window: Option<bool>,
     /// `vc_window` or `default_window`, in cells; 0 is none.
     pub window: u32,
     /// `maximum_window`, in cells; 0 is none.
@@ -156,10 +168,21 @@ impl Router {
     /// Cells that a circuit may have under way; 0 is no limit.
     pub fn circuit_window(&self) -> u32 {
         match (self.has_window, self.maximum_window) {
-            (false, _) => 0,
-            (true, 0) => self.window,
-            (true, most) => self.window.min(most),
+            (Some(false), _) => 0,
+            (_, 0) => self.window,
+            (_, most) => self.window.min(most),
         }
+    }
+
+    /// Whether it has a window, or a most of one, which its circuits do not have.
+    pub fn has_unused_window(&self) -> bool {
+        self.has_window == Some(false) && (self.window > 0 || self.maximum_window > 0)
+    }
+
+    /// Whether its circuits are to have a window, and none is given.
+    pub fn lacks_window(&self) -> bool {
+        let wants = self.has_window == Some(true) || (self.has_window.is_none() && self.maximum_window > 0);
+        wants && self.window == 0
     }
 }
 
@@ -292,7 +315,7 @@ impl Default for Router {
             dynamic: false,
             idle_time: 0.09,
             setup_time: 0.0,
-            has_window: true,
+            has_window: None,
             window: 0,
             maximum_window: 0,
             peak_rate: 0.0,

@@ -115,13 +115,13 @@ pub struct QueueModel {
     /// Bin width for rates, and lag step of the autocorrelation [default: 10ms, or the width of the series' bins]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub bin: Option<Duration>,
-    /// Numbers of phases, one model for each
-    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "15", value_parser = clap::value_parser!(u16).range(1..=200), allow_negative_numbers = true)]
+    /// Numbers of phases, one model for each [default: 15]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=200), allow_negative_numbers = true)]
     pub phases: Vec<u16>,
     /// Phase boundaries: equal-width, equal-probability, or rates in cells per second such as 0,1000,5000 [default: equal-width]
     #[arg(long, value_name = "BOUNDARIES", allow_hyphen_values = true)]
     pub boundaries: Option<Boundaries>,
-    /// Shares of the time of each phase, such as 60%,30%,10% [default: the shares of the series]
+    /// Shares of the time of each phase, 100 % in all, such as 60%,30%,10% [default: the shares of the series]
     #[arg(
         long,
         value_name = "SHARES",

@@ -163,7 +163,7 @@ impl Capture {
             threads: self.threads,
             allow_sampled: self.allow_sampled,
             active_timeout: self.active_timeout,
-            one_way_flows: false,
+            one_way: false,
             anonymize: self.anonymize,
         }
     }

@@ -14,6 +14,8 @@ use flowloom::Error;
 /// IP and TCP headers: packets are counted with them where the source does.
 const HEADERS: u64 = 40;
 const MB: f64 = 1_048_576.0;
+/// Share of lost packets up to which the formula of congestion avoidance holds: with more, timeouts decide (Padhye et al. 1998).
+const MOST_LOSS: f64 = 0.02;
 
 #[derive(Serialize)]
 struct Answer {
@@ -87,6 +89,14 @@ fn calculate(args: &PipeModel) -> Result<Answer, Error> {
     let packets = (window / (mss + HEADERS) as f64).ceil();
     let (recovery, fast_recovery) = (arithmetic::recovery(packets), arithmetic::fast_recovery(packets));
     let packet_loss = args.bit_errors.map(|errors| arithmetic::packet_loss(errors, mss + HEADERS));
+    if let Some(loss) = packet_loss.filter(|loss| *loss > MOST_LOSS) {
+        return Err(Error::usage(format_args!(
+            "--bit-errors loses {} % of the packets, and the formula of congestion avoidance holds up to {} %",
+            three_digits(100.0 * loss),
+            100.0 * MOST_LOSS
+        ))
+        .hint("give fewer errors or a smaller --mss; flowloom run simulates such losses: loss in [network.path]"));
+    }
     let loss_limit = packet_loss.map(|loss| arithmetic::loss_limit(loss, mss, rtt));
     let window_limit = arithmetic::window_limit(window, rtt);
     let ns = |round_trips: f64| round_trips * rtt * 1e9;
@@ -120,10 +130,11 @@ fn text(answer: &Answer) -> String {
         seconds if seconds >= 0.1 => format!("{seconds:.3} s"),
         seconds => Duration::from_secs_f64(seconds).to_string(),
     };
+    let s = if answer.window_segments == 1 { "" } else { "s" };
     let mut lines = vec![
         ("usable rate", mbit(answer.usable_bits_per_second)),
         ("window needed", format!("{:.3} MB", answer.window_needed_bytes / MB)),
-        ("window", format!("{:.3} MB, {} segments", answer.window_bytes / MB, answer.window_segments)),
+        ("window", format!("{:.3} MB, {} segment{s}", answer.window_bytes / MB, answer.window_segments)),
         ("one window a round trip", mbit(answer.window_bits_per_second)),
     ];
     if let (Some(loss), Some(limit)) = (answer.packet_loss, answer.loss_bits_per_second) {

@@ -315,9 +315,17 @@ fn an_experiment_with_an_unknown_key() {
     bench.file("e.toml", b"[workload]\nsource = \"c.pcap\"\n[network.bottleneck.queue]\nkind = \"droptail\"\n");
     bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(2, &["e.toml:4", "did you mean \"drop-tail\"?"]);
     bench.file("e.toml", b"title = \"no source\"\n");
-    bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(2, &["names no source"]);
+    let missing = ["workload.source is missing", "add source = \"FILE\" to [workload]"];
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(2, &[missing[0], missing[1], "e.toml: "]);
+    bench.file("e.toml", b"title = \"no source\"\n[workload]\nrtt = \"20ms\"\n");
+    for command in ["run", "model"] {
+        bench.flowloom(&[command, "e.toml", "-o", "r.parquet"]).failed(2, &["e.toml:2: ", missing[0], missing[1]]);
+    }
     bench.file("e.toml", b"[workload]\nsource = \"missing.pcap\"\n");
-    bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(1, &["missing.pcap", "hint"]);
+    let words = ["e.toml:2: workload.source: missing.pcap does not exist", "hint"];
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(1, &words);
+    bench.file("e.toml", b"[workload]\nsource = \"\"\n");
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(2, &["e.toml:2: workload.source names no file"]);
 }
 
 #[test]

@@ -156,12 +156,47 @@ fn bins_and_boundaries_change_the_rates() {
     let of =
         |more: &[&str]| bench.json(&[&["model", "queue", "r.csv", "--json"][..], more].concat())["phases"][0].clone();
     let likely = of(&["--boundaries", "equal-probability", "--phases", "3"]);
-    assert_eq!(likely["bounds_cells_per_second"], serde_json::json!([100.0, 200.0, 300.0]), "{likely}");
+    assert_eq!(likely["bounds_cells_per_second"], serde_json::json!([0.0, 100.0, 200.0, 300.0]), "{likely}");
+    near(&likely["mean_cells_per_second"], 200.0, 1e-12);
     let given = of(&["--boundaries", "0,100,300", "--shares", "25%,75%"]);
     assert_eq!((&given["phases"], &given["shares"]), (&2.into(), &serde_json::json!([0.25, 0.75])));
     near(&given["mean_cells_per_second"], 250.0, 1e-12);
     let average = bench.json(&["model", "queue", "r.csv", "--bin", "3s", "--json"]);
     assert_eq!(average["series"]["most_cells_per_second"], 200.0);
+}
+
+/// One second of a million cells in a thousand seconds of ten.
+#[test]
+fn phases_unlike_their_series_are_warned_of() {
+    let bench = Bench::new();
+    let rows = (0..1_000).map(|second| format!("{second},{}\n", if second == 500 { 1_000_000 } else { 10 }));
+    bench.file("b.csv", format!("seconds,cells_per_second\n{}", rows.collect::<String>()).as_bytes());
+    let of = |more: &str| {
+        let words = format!("model queue b.csv --json {more}");
+        let answer = bench.json(&words.split_whitespace().collect::<Vec<_>>());
+        let warnings = answer["warnings"].as_array().unwrap().clone();
+        let warnings = warnings.iter().map(|warning| warning.as_str().unwrap().to_owned()).collect::<Vec<_>>();
+        (answer, warnings.join("\n"))
+    };
+    // The mean is 1,009.99 cells/s; nearly all of the time is in a phase of 66,676.
+    let (_, said) = of("");
+    assert!(
+        said.starts_with("the mean rate of 15 phases is 67609 cells/s, 66.9 times the series' 1010: a phase"),
+        "{said}"
+    );
+    assert!(said.contains("those of more traffic (remedy: raise --phases"), "{said}");
+    let (_, said) = of("--most 20 --phases 10");
+    assert!(said.contains("0.0109 times") && said.contains("(remedy: raise --most"), "{said}");
+    let (_, said) = of("--boundaries 0,10,1000000 --shares 50%,50%");
+    assert!(said.contains("the shares given are not the series'"), "{said}");
+    // Ten cells/s fill all of five phases.
+    let (answer, said) = of("--boundaries equal-probability --phases 5");
+    assert!(said.starts_with("2 phases instead of 5: "), "{said}");
+    assert!(said.contains("at 10.0 cells/s for 99.9 % of the time") && !said.contains("mean rate"), "{said}");
+    near(&answer["phases"][0]["mean_cells_per_second"], 1_009.99, 1e-12);
+    // Rounded to a percent, shares are taken.
+    let (_, said) = of("--boundaries 0,10,20,1000000 --shares 33%,33%,33%");
+    assert!(said.contains("3 phases"), "{said}");
 }
 
 #[test]
@@ -198,7 +233,9 @@ fn what_cannot_be_is_refused() {
         ("model queue r.csv --boundaries 9,5", 2, &["boundary rates have to be two or more numbers that ascend"]),
         ("model queue r.csv --boundaries wide", 2, &["equal-probability"]),
         ("model queue r.csv --boundaries equal-probability --most 9", 2, &["--least and --most are about phases"]),
-        ("model queue r.csv --phases 2 --shares 50%", 2, &["for each of 2 phases"]),
+        ("model queue r.csv --phases 2 --shares 100%", 2, &["for each of 2 phases"]),
+        ("model queue r.csv --phases 2 --shares 60%,30%", 2, &["--shares add up to 90.0 %, not to 100 %"]),
+        ("model queue r.csv --phases 2 --boundaries 0,100,300", 2, &["--phases", "--boundaries has 3 rates"]),
         ("model queue --boundaries 1,2", 2, &["SERIES", "--shares"]),
         ("model queue", 2, &["SERIES"]),
         ("model", 2, &["EXPERIMENT"]),
@@ -212,6 +249,7 @@ fn what_cannot_be_is_refused() {
         ("model pipe --rate 1mbit --rtt 1ns", 2, &["--rate and --rtt make a pipe that holds less than a byte"]),
         ("model pipe --rate 1mbit --rtt 1ms --window 0b", 2, &["--window of less than a byte"]),
         ("model pipe --rate 1mbit --rtt 1ms --bit-errors 1", 2, &["--bit-errors is a share"]),
+        ("model pipe --rate 1gbit --rtt 40ms --bit-errors 0.1", 2, &["--bit-errors loses 100 % of the packets"]),
         ("model pipe --rtt 1ms", 2, &["--rate"]),
     ] {
         bench.flowloom(&words.split(' ').collect::<Vec<_>>()).failed(code, parts);

@@ -1,10 +1,13 @@
 //! Harpoon: a model is found in flow records, written as its XML, generated from, and found again (methods K.1).
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 
 use flowloom::core::rng::{Purpose, Stream};
+use flowloom::core::workload::{LinkSide, Side};
 use flowloom::models::generate::harpoon::{Personality, Plugin};
 use flowloom::store::harpoon;
+use flowloom::store::workload::WorkloadReader;
 use serde_json::Value;
 
 use crate::support::{Bench, Traffic};
@@ -200,6 +203,53 @@ fn one_way_records_give_the_same_model() {
     assert_eq!(plugins.len(), 2, "a client and its server");
     // Elsewhere a connection needs both halves: nobody knows what the other one was.
     bench.flowloom(&["convert", "one.nf5", "-o", "w.parquet"]).failed(1, &["3,000 connections: one direction only"]);
+}
+
+/// The packets of a pcap of Ethernet and IPv4 that come from 10.77.2.0/24.
+fn from_the_right(pcap: &[u8]) -> Vec<u8> {
+    let (header, mut rest) = pcap.split_at(24);
+    let mut kept = header.to_vec();
+    while rest.len() >= 16 {
+        let captured = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+        let (record, after) = rest.split_at(16 + captured);
+        let source = 16 + 14 + 12;
+        if record[source..].starts_with(&[10, 77, 2]) {
+            kept.extend(record);
+        }
+        rest = after;
+    }
+    kept
+}
+
+/// A monitor on one direction of a link sees one half of the bundled capture. A flow is complete there if its own end closed it.
+#[test]
+fn a_capture_of_one_direction_has_the_flows_of_its_half() {
+    let bench = Bench::new();
+    let mut pcap = Vec::new();
+    let packed = &include_bytes!("../../../../testdata/demo.pcap.gz")[..];
+    flate2::read::MultiGzDecoder::new(packed).read_to_end(&mut pcap).unwrap();
+    bench.file("both.pcap", &pcap);
+    bench.file("one.pcap", &from_the_right(&pcap));
+    let inside = ["--inside", "10.77.1.0/24"];
+    let words = ["fit", "one.pcap", "--model", "harpoon", "--json"];
+    let fitted = bench.json(&[&words[..], &inside].concat());
+    bench.flowloom(&[&["extract", "both.pcap", "-o", "both.parquet"][..], &inside].concat()).succeeded();
+    let vectors = WorkloadReader::open(&bench.path("both.parquet")).unwrap().map(Result::unwrap);
+    let flows = vectors.filter_map(|vector| {
+        let side = if vector.initiator_side == LinkSide::Right { Side::Initiator } else { Side::Acceptor };
+        let end = &vector.ends[side];
+        let is_complete = end.syn_seen && (end.fin_wait.is_some() || end.rst_seen);
+        (is_complete && vector.bytes(side) >= 100).then(|| vector.bytes(side) as f64)
+    });
+    let bytes: Vec<f64> = flows.collect();
+    let [direction] = &fitted["directions"].as_array().unwrap()[..] else { panic!("{fitted}") };
+    assert_eq!((&direction["from"], &direction["flows"]), (&"right".into(), &bytes.len().into()), "{fitted}");
+    let mean = bytes.iter().sum::<f64>() / bytes.len() as f64;
+    // What the capture lost and the other half acknowledges is not known to be missing.
+    assert!((direction["file_bytes"]["mean"].as_f64().unwrap() / mean - 1.0).abs() < 1e-3, "{mean}: {direction}");
+    let said = bench.flowloom(&words[..4]);
+    assert!(!said.succeeded().err.contains("warning: no connection can be replayed"), "{}", said.err);
+    bench.flowloom(&["run", "one.pcap"]).failed(1, &["no connection to replay", "one direction only"]);
 }
 
 /// Of the bundled capture, for as long as it is: 27 sessions of 20 clients and 4 servers, and some 300 files. Two samples of 300

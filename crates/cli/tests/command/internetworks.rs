@@ -82,6 +82,7 @@ fn wrong_specifications_are_refused_with_their_place() {
         ("traffic_type ftp", "traffic_type gopher", ":9:", "unknown word \"gopher\""),
         ("delay 0.0225", "delay soon", ":7:", "link.delay: \"soon\" is not a number"),
         ("end 20", "end 0", ":3:", "timer.end must be above 0"),
+        ("end 20", "log 10 regeneration 5 end 20", ":3:", "timer.regeneration of 5 s must not be before timer.log"),
         ("connects 1 3", "connects 1 1", ":7:", "link.connects joins node 1 with itself"),
         ("seed 3091", "tables nowhere seed 3091", ":2:", "tables: nowhere"),
     ];
@@ -112,6 +113,34 @@ fn wrong_specifications_are_refused_with_their_place() {
     }
     bench.file("mine", b"");
     bench.flowloom(&["run", "two.spec", "-o", "mine", "--force"]).failed(1, &["mine exists and holds no results"]);
+}
+
+/// The FTP source sends without a pause, so that the network is never empty.
+#[test]
+fn what_has_no_effect_is_warned_of() {
+    let bench = Bench::new();
+    let with = |from: &str, to: &str| {
+        assert!(TWO.contains(from));
+        bench.file("odd.spec", TWO.replacen(from, to, 1).as_bytes());
+        bench.json(&["run", "odd.spec", "--json", "-o", "odd", "--force"])["warnings"].clone()
+    };
+    assert_eq!(with("end 20", "end 20"), serde_json::json!([]));
+    let window = with("router router_id 1", "router router_id 1 flow_control none default_window 64");
+    let text = window[0].as_str().unwrap();
+    assert!(text.starts_with("default_window and maximum_window have no effect without flow control"), "{window}");
+    assert!(text.contains("router 1, router 2 (the first in line 4) (remedy: set flow_control"), "{window}");
+    let never = with("end 20", "regeneration 10 end 20");
+    assert!(
+        never[0].as_str().unwrap().starts_with("no instant of regeneration from 10 s to the end at 20 s"),
+        "{never}"
+    );
+    let late = with("end 20", "regeneration 30 end 20");
+    assert!(late[0].as_str().unwrap().contains("looked for after timer.end"), "{late}");
+    bench.flowloom(&["run", "odd.spec"]).succeeded();
+    let said = bench.flowloom(&["run", "odd.spec", "--seed", "1", "--seed", "3"]);
+    assert!(said.err.contains("warning: 2 of 2 runs: no instant of regeneration"), "{}", said.err);
+    let results = std::fs::read_to_string(bench.path("odd/results.json")).unwrap();
+    assert!(results.contains("looked for after timer.end"), "the folder has it too: {results}");
 }
 
 #[test]

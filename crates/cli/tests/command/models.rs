@@ -50,6 +50,56 @@ fn a_run_of_a_model_makes_what_the_command_makes() {
     assert_eq!(names, ["e.toml", "five.parquet", "one", "runs"], "nothing is left over");
 }
 
+/// One connection uploads as much as all others download: without it one direction is alone.
+#[test]
+fn a_direction_that_misses_its_load_is_warned_of() {
+    let bench = Bench::new();
+    // From the right come 200 kB in twenty equal parts, from the left 100 kB in one of twenty.
+    let traffic = (0..20).fold(Traffic::default(), |traffic, id| {
+        let request = if id == 7 { 100_000 } else { 1 };
+        traffic.connection(id, Duration::from_millis(id * 400), request, 10_000)
+    });
+    bench.file("c.pcap", &traffic.pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    bench.file("e.toml", b"[workload]\nsource = \"w.parquet\"\nload = { factor = 0.4, method = \"thinning\" }\n");
+    for seed in ["1", "2", "3", "4"] {
+        let said = bench.flowloom(&["model", "e.toml", "-o", "m.parquet", "--force", "--seed", seed]);
+        // All of the upload or nothing, where 40 % were asked for; from the right it is 40 %.
+        assert!(said.succeeded().err.contains("warning: the load from left is "), "{}", said.err);
+        assert!(!said.err.contains("load from right"), "{}", said.err);
+    }
+}
+
+/// A run sends no datagrams unless it is asked to: the load says so.
+#[test]
+fn datagrams_of_a_model_that_are_not_sent_are_told() {
+    let bench = Bench::new();
+    let text = "[workload]\nmodel = { kind = \"cbr\", flows = 1, rate = \"1mbit\" }\n[measure]\nduration = \"10s\"\n";
+    bench.file("e.toml", text.as_bytes());
+    let said = bench.flowloom(&["model", "e.toml", "-o", "w.parquet"]);
+    assert!(said.succeeded().err.contains("1 flow of UDP or QUIC datagrams not replayed"), "{}", said.err);
+    let words = ["no connection to replay", "1 flow of UDP or QUIC datagrams", "datagrams = \"as-seen\" in [workload]"];
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(1, &words);
+    bench.file("e.toml", text.replace("[workload]", "[workload]\ndatagrams = \"as-seen\"").as_bytes());
+    let answer = bench.json(&["model", "e.toml", "-o", "sent.parquet", "--json"]);
+    let load = &answer["load"]["from_left"]["payload_bits_per_second"];
+    assert!((load.as_f64().unwrap() / 1e6 - 1.0).abs() < 0.01, "{load}");
+}
+
+/// The file of a model that cannot be read is named with the line of its key.
+#[test]
+fn a_model_whose_file_is_missing_is_named_by_its_key() {
+    let bench = Bench::new();
+    bench.file(
+        "e.toml",
+        b"[workload]\nmodel = { kind = \"harpoon\", config = [\"no.xml\"] }\n[measure]\nduration = \"9s\"\n",
+    );
+    for command in ["model", "run"] {
+        let words = ["e.toml:2: workload.model.config", "no.xml"];
+        bench.flowloom(&[command, "e.toml", "-o", "w.parquet"]).failed(2, &words);
+    }
+}
+
 #[test]
 fn models_that_cannot_be_are_refused() {
     let bench = Bench::new();

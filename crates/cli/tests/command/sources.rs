@@ -169,11 +169,29 @@ fn what_sources_deliver_does_not_hide_a_workload_that_came_to_nothing() {
     assert!(compared.contains("response") && !compared.contains("\"metric\":\"goodput\""), "{compared}");
 }
 
+/// A round trip of an hour in a run of ten seconds.
+#[test]
+fn flows_that_never_arrive_are_told_apart_from_none() {
+    let bench = Bench::new();
+    for kind in ["kind = \"bulk\"", "kind = \"cbr\"\nrate = \"64kbit\""] {
+        let text = format!("[[sources]]\nname = \"far\"\n{kind}\nrtt = \"1h\"\n[measure]\nduration = \"10s\"\n");
+        bench.file("e.toml", text.as_bytes());
+        let said = bench.flowloom(&["run", "e.toml", "--json", "-o", "r", "--force"]);
+        let answer: Value = serde_json::from_str(&said.out).expect("JSON");
+        assert_eq!((said.code, &answer["verdict"]["accounted"]["word"]), (3, &"INVALID".into()), "{}", said.out);
+        let run = run_json(&bench, "r");
+        let warning = &run["summary"]["warnings"][0];
+        assert_eq!((&warning["kind"], &warning["flows"]), (&"nothing_delivered".into(), &1.into()), "{warning}");
+        let shown = bench.flowloom(&["describe", "r"]);
+        assert!(shown.out.contains("1 flow of sources began, and no byte arrived"), "{}", shown.out);
+    }
+}
+
 #[test]
 fn what_is_missing_is_said() {
     let bench = Bench::new();
     for (text, wanted) in [
-        (CLASSIC.replace("duration = \"10s\"\n", ""), "e.toml: measure.duration is missing"),
+        (CLASSIC.replace("duration = \"10s\"\n", ""), "e.toml:22: measure.duration is missing"),
         (
             CLASSIC.replace("delay = \"10ms\", ", ""),
             "sources[1].rtt is missing, and the links on its way take no time either",

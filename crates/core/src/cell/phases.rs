@@ -8,7 +8,7 @@ use crate::units::three_digits;
 /// Phases with their rates and their shares of the time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phases {
-    /// In cells per second, ascending: phase `i` lies between entries `i` and `i + 1`.
+    /// In cells per second, ascending: phase `i` lies between entries `i` and `i + 1`. Two zeros at first bound a silent phase.
     bounds: Vec<f64>,
     /// Of the time; they add up to 1.
     shares: Vec<f64>,
@@ -64,7 +64,8 @@ impl Phases {
     /// # Errors
     /// What is wrong with them.
     pub fn new(bounds: Vec<f64>, mut shares: Vec<f64>) -> Result<Phases, PhasesError> {
-        let ascend = bounds.windows(2).all(|pair| pair[0] < pair[1]);
+        let is_silent = bounds.len() > 2 && bounds[..2] == [0.0, 0.0];
+        let ascend = bounds[usize::from(is_silent)..].windows(2).all(|pair| pair[0] < pair[1]);
         let least = bounds.first().copied().unwrap_or(-1.0);
         if bounds.len() < 2 || !ascend || least < 0.0 || !bounds.iter().all(|bound| bound.is_finite()) {
             return Err(PhasesError::Bounds);
@@ -85,7 +86,8 @@ impl Phases {
     }
 
     /// Phases that are equally likely in a series of (seconds, cells per second): their boundary rates, from the lowest rate to the highest.
-    /// They are fewer than `count` where a rate fills more than one of them.
+    /// They are fewer than `count` where a rate fills more than one of them. A lowest rate that fills one is a phase of its own, with zero as its
+    /// lower bound.
     pub fn equally_likely(series: &[(f64, f64)], count: usize) -> Vec<f64> {
         let mut rates = series.to_vec();
         rates.sort_unstable_by(|one, other| one.1.total_cmp(&other.1));
@@ -96,8 +98,12 @@ impl Phases {
         for &(seconds, rate) in &rates {
             passed += seconds;
             let is_bound = passed >= all * part as f64 / count as f64 * (1.0 - 1e-12);
-            if is_bound && bounds.last().is_some_and(|last| *last < rate) {
-                bounds.push(rate);
+            if is_bound {
+                match bounds[..] {
+                    [lowest] if lowest == rate => bounds = vec![0.0, rate],
+                    [.., last] if last < rate => bounds.push(rate),
+                    _ => {}
+                }
             }
             while part < count && passed >= all * part as f64 / count as f64 * (1.0 - 1e-12) {
                 part += 1;
@@ -156,7 +162,7 @@ impl Phases {
         place(&self.bounds, rate)
     }
 
-    /// Of those that happen: the share of the time and the rate in cells per second.
+    /// Of those that happen: the share of the time and the rate in cells per second, which is zero in a silent one.
     pub fn iter(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let rates = self.bounds[1..].iter().copied();
         self.shares.iter().copied().zip(rates).filter(|(share, _)| *share > 0.0)
@@ -227,10 +233,20 @@ mod tests {
         let bounds = Phases::equally_likely(&series, 4);
         assert_eq!(bounds, [0.0, 24.0, 49.0, 74.0, 99.0]);
         assert_eq!(Phases::histogram(bounds, &series).unwrap().shares(), [0.25; 4]);
+        assert_eq!(Phases::equally_likely(&[(1.0, 5.0)], 3), [0.0, 5.0]);
+    }
+
+    #[test]
+    fn a_lowest_rate_that_fills_a_phase_keeps_its_rate() {
         // Two thirds of silence fill two of three phases.
-        let bounds = Phases::equally_likely(&[(4.0, 0.0), (1.0, 7.0), (1.0, 9.0)], 3);
-        assert_eq!(bounds, [0.0, 9.0]);
-        assert_eq!(Phases::equally_likely(&[(1.0, 5.0)], 3), [5.0]);
+        let series = [(4.0, 0.0), (1.0, 7.0), (1.0, 9.0)];
+        let bounds = Phases::equally_likely(&series, 3);
+        assert_eq!(bounds, [0.0, 0.0, 9.0]);
+        let phases = Phases::histogram(bounds, &series).unwrap();
+        assert_eq!((phases.shares(), phases.mean_rate()), (&[4.0 / 6.0, 2.0 / 6.0][..], 3.0));
+        assert_eq!([0.0, 1e-9, 9.0].map(|rate| phases.phase_of(rate)), [0, 1, 1]);
+        let bounds = Phases::equally_likely(&[(1.0, 300.0), (1.0, 100.0), (1.0, 200.0)], 3);
+        assert_eq!(bounds, [0.0, 100.0, 200.0, 300.0]);
     }
 
     #[test]
@@ -248,6 +264,8 @@ mod tests {
             vec![1.0],
             vec![2.0, 1.0],
             vec![1.0, 1.0],
+            vec![0.0, 0.0],
+            vec![0.0, 0.0, 0.0],
             vec![-1.0, 1.0],
             vec![0.0, f64::INFINITY],
             vec![0.0, f64::NAN],

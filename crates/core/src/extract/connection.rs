@@ -213,7 +213,7 @@ impl Connection {
             start: packet.start,
             roles: *roles,
             replayable: false,
-            late: (options.complete_only || options.missing == Missing::Skip)
+            late: (options.complete_only || options.keep_one_way || options.missing == Missing::Skip)
                 .then(|| Box::new([(); 2].map(|()| Series::new(TrafficSeries::WIDTH)))),
             vlans: Vlans::default(),
             heap_bytes: 0,

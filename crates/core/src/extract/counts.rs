@@ -18,7 +18,7 @@ const LONGEST_NEAR_TRANSIT: Duration = Duration::from_millis(5);
 pub enum Class {
     /// No payload byte in either direction: set aside.
     NoData,
-    /// Data, but packets in one direction only: set aside.
+    /// Data, but packets in one direction only: set aside, unless [`Options::keep_one_way`].
     OneWay,
     /// Can be replayed.
     Replayable {
@@ -86,8 +86,10 @@ pub(super) enum VectorPlace {
 impl VectorPlace {
     /// Where `vector` belongs.
     pub fn of(class: Class, vector: &ConnectionVector, options: &Options) -> VectorPlace {
-        let Class::Replayable { complete, .. } = class else { return VectorPlace::NotReplayable };
-        if options.complete_only && !complete && vector.protocol == Protocol::Tcp {
+        if !(class.is_replayable() || class == Class::OneWay && options.keep_one_way) {
+            return VectorPlace::NotReplayable;
+        }
+        if options.complete_only && !vector.complete && vector.protocol == Protocol::Tcp {
             return VectorPlace::Incomplete;
         }
         let lacks_bytes = || Side::BOTH.iter().any(|side| vector.ends[*side].missing_bytes() > 0);

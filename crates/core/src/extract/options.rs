@@ -101,6 +101,8 @@ pub struct Options {
     pub vlan_key: bool,
     /// Leave out incomplete TCP connections, as Hernandez-Campos did (methods A.2).
     pub complete_only: bool,
+    /// Keep TCP connections of which packets of one end only were seen: nothing is known of the other one.
+    pub keep_one_way: bool,
     /// Choice of missing bytes that belong to their ADU.
     pub missing: Missing,
     /// Make [`Extractor::poll_finished`](super::Extractor::poll_finished) also return what is set aside.
@@ -134,6 +136,7 @@ impl Default for Options {
             monitor: Position::Mid,
             vlan_key: false,
             complete_only: false,
+            keep_one_way: false,
             missing: Missing::default(),
             keep_set_aside: false,
             memory: u64::MAX,

@@ -64,6 +64,9 @@ impl Workload {
     /// What no type can refuse.
     pub fn problems(&self) -> Vec<KeyError> {
         let mut found = Vec::new();
+        if self.source.as_ref().is_some_and(|source| source.as_os_str().is_empty()) {
+            found.push(KeyError::new("workload.source", "names no file"));
+        }
         if self.source.is_some() && self.model.is_some() {
             let problem = "draws a workload, and workload.source names one: leave out one";
             found.push(KeyError::new("workload.model", problem));

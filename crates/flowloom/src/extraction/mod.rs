@@ -102,6 +102,7 @@ fn extract(
         inside,
         vlan_key: options.vlan_key,
         complete_only: options.complete_only,
+        keep_one_way: options.one_way,
         missing: options.missing.unwrap_or_default(),
         memory: options.max_memory / 2,
         hash_secret: hash_secret(),

@@ -38,8 +38,8 @@ pub struct CaptureOptions {
     pub allow_sampled: bool,
     /// The longest time after which the exporter of flow records reports a flow that goes on.
     pub active_timeout: Duration,
-    /// Keep connections of which flow records have one direction only.
-    pub one_way_flows: bool,
+    /// Keep TCP connections of which captures or flow records have one direction only.
+    pub one_way: bool,
     /// Leave the names of input files out of everything that is written.
     pub anonymize: bool,
 }
@@ -72,7 +72,7 @@ impl Default for CaptureOptions {
             threads: None,
             allow_sampled: false,
             active_timeout: ACTIVE_TIMEOUT,
-            one_way_flows: false,
+            one_way: false,
             anonymize: false,
         }
     }

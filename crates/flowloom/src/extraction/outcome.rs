@@ -196,9 +196,10 @@ impl Extracted {
             (counts.connections, counts.payload_bytes.initiator + counts.payload_bytes.acceptor)
         };
         let datagrams = self.counts.datagrams;
+        let one_way = if self.options.one_way { (0, 0) } else { class(Class::OneWay) };
         let others = [
             ("connections-no-data", class(Class::NoData)),
-            ("connections-one-way", class(Class::OneWay)),
+            ("connections-one-way", one_way),
             ("connections-incomplete", (incomplete_left_out.connections, incomplete_left_out.payload_bytes)),
             ("connections-missing-bytes", (missing_left_out.connections, missing_left_out.payload_bytes)),
             ("flows-no-data", (datagrams.udp.no_data + datagrams.quic.no_data, 0)),
@@ -226,7 +227,7 @@ impl Extracted {
             warnings.push(Warning::NoTraffic { packets: self.packets, tcp_only: self.options.tcp_only });
         } else if self.counts.packets == 0 {
             warnings.push(Warning::NoTcp);
-        } else if replayable == 0 {
+        } else if replayable == 0 && !(self.options.one_way && connections.one_way > 0) {
             warnings.push(Warning::NothingReplayable);
         }
         if replayable > 0 && connections.incomplete * 4 > replayable {
@@ -302,9 +303,10 @@ impl Extracted {
             say(format!("{name}: left out: {why}"));
         }
         let connections = self.connections();
+        let one_way = if self.options.one_way { 0 } else { connections.one_way };
         for (count, why) in [
             (connections.no_data, "no payload byte in either direction"),
-            (connections.one_way, "packets of one direction only: who waited for whom cannot be told"),
+            (one_way, "packets of one direction only: who waited for whom cannot be told"),
             (self.counts.incomplete_left_out.connections, "incomplete, and --complete-only leaves those out"),
             (self.counts.missing_left_out.connections, "the capture lacks bytes, and --missing skip leaves those out"),
         ] {

@@ -68,8 +68,9 @@ pub fn fit_harpoon(input: &Path, wanted: &HarpoonFitOptions, context: Context<'_
     let paths = [input.to_owned()];
     // Sessions are between hosts; which ones they were is not needed.
     let hosts = HostOptions { keep: Some(HostChoice::Number), ..HostOptions::default() };
-    // Harpoon's own input is flow records of one direction, as a router exports them of what comes in.
-    let reading = CaptureOptions { one_way_flows: true, ..wanted.capture.clone() };
+    // Harpoon's own input is flow records of one direction, as a router exports them of what comes in; a capture of one direction
+    // says the same.
+    let reading = CaptureOptions { one_way: true, ..wanted.capture.clone() };
     let mut loaded = load::open(&paths, kind, &reading, &hosts, &std::env::temp_dir(), context)?;
     loaded.warn(context);
     let mut configurator = Configurator::new(options);

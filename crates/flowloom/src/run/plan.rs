@@ -9,7 +9,7 @@ use flowloom_sim::Config;
 use flowloom_store::mahimahi;
 
 use crate::clock;
-use crate::error::{Error, KeyError};
+use crate::error::{Error, ErrorKind, KeyError};
 use crate::experiment::{Experiment, Pair, Quantity};
 use crate::input::{self, Kind};
 use crate::run::options::RunOptions;
@@ -60,8 +60,8 @@ impl Plan {
         options: &RunOptions,
     ) -> Result<Plan, Error> {
         let is_stated = file.is_some() || inputs.is_empty();
-        let name = file.map_or_else(|| "experiment".to_owned(), |file| file.display().to_string());
-        let sources = sources(&mut experiment, inputs, is_stated, &name, options)?;
+        let file = file.map(PathBuf::as_path);
+        let sources = sources(&mut experiment, inputs, is_stated, file, options)?;
         if let Some(folder) = sources.iter().find(|path| input::kind(path) == Kind::RunFolder) {
             return Err(Error::usage(format_args!("{}: this is a folder", folder.display())).hint(
                 "give a capture, a workload or an experiment; the workload of a run is FOLDER/workload.parquet",
@@ -82,10 +82,10 @@ impl Plan {
         if !experiment.workload.missing.is_default() && kind != Kind::Capture {
             let problem = "is about reading captures, and the source is none: leave it out";
             let error = Error::from(KeyError::new("workload.missing", problem));
-            return Err(located(error, file.map(PathBuf::as_path)));
+            return Err(located(error, file));
         }
         let captured = captured(options.pcap.as_deref(), &mut experiment)?;
-        let traces = traces(&experiment).map_err(|error| located(error, file.map(PathBuf::as_path)))?;
+        let traces = traces(&experiment).map_err(|error| located(error, file))?;
         let stem = match inputs.first().or(sources.first()) {
             Some(first) if !options.capture.anonymize => stem(first),
             _ => "run".to_owned(),
@@ -97,7 +97,7 @@ impl Plan {
         };
         let target = || PathBuf::from(format!("runs/{stem}-{}", clock::stamp()));
         let target = options.target.clone().unwrap_or_else(target);
-        let (inputs, file) = (inputs.to_vec(), file.cloned());
+        let (inputs, file) = (inputs.to_vec(), file.map(Path::to_owned));
         Ok(Plan { experiment, inputs, file, sources, kind, target, traces, captured })
     }
 
@@ -125,15 +125,20 @@ fn sources(
     experiment: &mut Experiment,
     inputs: &[PathBuf],
     is_stated: bool,
-    name: &str,
+    file: Option<&Path>,
     options: &RunOptions,
 ) -> Result<Vec<PathBuf>, Error> {
     if let Some(source) = &experiment.workload.source {
+        if is_absent(source) {
+            let key = KeyError::saying("workload.source", format_args!("{} does not exist", source.display()));
+            let missing = Error { kind: ErrorKind::Failed, ..Error::from(key) };
+            return Err(located(missing.hint("check the spelling; a path is relative to the experiment file"), file));
+        }
         return Ok(vec![source.clone()]);
     }
     if !experiment.sources.is_empty() || experiment.workload.model.is_some() {
         if experiment.measure.duration.is_none() && options.overrides.duration.is_none() {
-            return Err(Error::usage(format_args!("{name}: measure.duration is missing"))
+            return Err(Experiment::lacks("measure.duration", file)
                 .hint("without a capture nothing else says how long is sent: duration = \"60s\", or --duration 60s"));
         }
         return Ok(Vec::new());
@@ -144,11 +149,18 @@ fn sources(
         return Ok(Vec::new());
     }
     if is_stated {
-        return Err(Error::usage(format_args!("{name}: [workload] names no source")).hint(
-            "add source = \"FILE\": a capture or a workload, relative to the experiment file; or model = { kind = ... }, or [[sources]]",
+        return Err(Experiment::lacks("workload.source", file).hint(
+            "add source = \"FILE\" to [workload]: a capture or a workload, relative to the experiment file; or model = { kind = ... }, \
+             or [[sources]]",
         ));
     }
     Ok(inputs.to_vec())
+}
+
+/// Whether there is no such file; standard input is none.
+fn is_absent(path: &Path) -> bool {
+    let found = std::fs::metadata(path);
+    path.as_os_str() != "-" && found.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
 fn located(error: Error, file: Option<&Path>) -> Error {

@@ -7,7 +7,7 @@ use flowloom_report::facts::set_aside_text;
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::experiment::DatagramModel;
+use crate::experiment::{DatagramModel, Experiment};
 use crate::extraction::CaptureOptions;
 use crate::run::plan::Plan;
 use crate::warning::Warning;
@@ -50,7 +50,10 @@ fn open_or_make(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> 
     let duration = duration.map(|duration| duration + workload.prefill().shift());
     let made = |&seed| {
         let generation = Generation { workload, base: base.as_ref(), variation, seed, duration, stop: context.stop() };
-        Source::made(&generation, &plan.target, context)
+        Source::made(&generation, &plan.target, context).map_err(|error| match &plan.file {
+            Some(file) => Experiment::locate_key(error, file),
+            None => error,
+        })
     };
     seeds.iter().map(made).collect()
 }
@@ -66,6 +69,11 @@ fn refuse_empty(plan: &Plan, source: &Source, seed: Option<&u64>) -> Result<(), 
         ));
     }
     let error = Error::new("there is no connection to replay");
+    let flows = left_out_flows(plan, source);
+    if flows > 0 && plan.experiment.workload.model.is_some() {
+        let left_out = Warning::DatagramsNotReplayed { flows, of_capture: false };
+        return Err(error.note(left_out.cause()).hint_if(left_out.remedy()));
+    }
     if plan.experiment.workload.is_made() {
         return Err(error.hint("ask for a longer duration, or for more of them"));
     }

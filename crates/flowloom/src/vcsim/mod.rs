@@ -3,6 +3,7 @@
 mod config;
 mod echo;
 mod files;
+mod findings;
 mod results;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use crate::warning::Warning;
 use config::{Names, config};
 use echo::echo;
 use files::{Folder, Series, Trace};
+pub use findings::{Nodes, SpecificationFinding};
 use results::{answer, text_of, text_of_several};
 
 /// How a specification is run.
@@ -58,6 +60,9 @@ pub fn run_vcsim(file: &Path, options: &VcsimOptions, context: Context<'_>) -> R
     let reading = read(file)?;
     let (config, names) = config(&reading, file)?;
     let folder = options.target.as_deref().map(|target| Folder::new(target, options.replace)).transpose()?;
+    let found = SpecificationFinding::of(&reading.specification);
+    let mut warnings: Vec<Warning> = found.into_iter().map(Warning::Specification).collect();
+    warnings.iter().for_each(|warning| context.warn(warning));
     let seeds = if options.seeds.is_empty() { vec![config.seed] } else { options.seeds.clone() };
     let progress = context.begin(Step::Simulating, Some(millis(config.end) * seeds.len() as u64));
     let runs = if let [seed] = seeds[..] {
@@ -73,10 +78,10 @@ pub fn run_vcsim(file: &Path, options: &VcsimOptions, context: Context<'_>) -> R
     };
     drop(progress);
     let interrupted = context.is_stopped();
-    if interrupted {
-        context.warn(&Warning::SimulationInterrupted);
-    }
-    let json = answer(echo(&reading.specification, file), &runs, &names, interrupted);
+    let late = if interrupted { Some(Warning::SimulationInterrupted) } else { not_regenerated(&reading, &runs) };
+    late.iter().for_each(|warning| context.warn(warning));
+    warnings.extend(late);
+    let json = answer(echo(&reading.specification, file), &runs, &names, interrupted, &warnings);
     let text = match &runs[..] {
         [(_, results)] => text_of(results, &names),
         _ => text_of_several(&runs, &names),
@@ -85,6 +90,14 @@ pub fn run_vcsim(file: &Path, options: &VcsimOptions, context: Context<'_>) -> R
         folder.finish(&text, &json)?;
     }
     Ok(VcsimResults { text, json, interrupted })
+}
+
+/// That runs ended without the instant of regeneration that they were to end at.
+fn not_regenerated(reading: &Reading, runs: &[(u64, Results)]) -> Option<Warning> {
+    let vcsim::Timer { regeneration: from, end, .. } = reading.specification.timer;
+    let without = runs.iter().filter(|(_, results)| !results.regenerated).count();
+    let found = SpecificationFinding::NotRegenerated { from, end, runs: without, of: runs.len() };
+    (from > 0.0 && without > 0).then_some(Warning::Specification(found))
 }
 
 /// Refuses seeds that are given twice, and a trace that would take the place of something.

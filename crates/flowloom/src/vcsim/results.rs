@@ -7,6 +7,7 @@ use flowloom_sim::cells::{HostResults, Results, RouterResults, Spread};
 use serde_json::{Value, json};
 
 use super::config::Names;
+use crate::warning::Warning;
 
 /// One line of the original's output: a name and its value with three decimals.
 fn line(text: &mut String, name: &str, value: f64, unit: &str) {
@@ -163,7 +164,13 @@ fn host_json(id: u64, kind: &str, host: &HostResults, results: &Results) -> Valu
 }
 
 /// What `run --json` prints of runs of `specification`.
-pub fn answer(specification: Value, runs: &[(u64, Results)], names: &Names, interrupted: bool) -> Value {
+pub fn answer(
+    specification: Value,
+    runs: &[(u64, Results)],
+    names: &Names,
+    interrupted: bool,
+    warnings: &[Warning],
+) -> Value {
     let run = |(seed, results): &(u64, Results)| {
         let nodes = || names.nodes.iter().enumerate();
         let routers = nodes().filter_map(|(place, node)| {
@@ -196,5 +203,6 @@ pub fn answer(specification: Value, runs: &[(u64, Results)], names: &Names, inte
         "specification": specification,
         "interrupted": interrupted,
         "runs": runs.iter().map(run).collect::<Vec<_>>(),
+        "warnings": warnings.iter().map(Warning::to_string).collect::<Vec<_>>(),
     })
 }

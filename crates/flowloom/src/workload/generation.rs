@@ -22,7 +22,7 @@ use flowloom_store::{harpoon, histogram, swing};
 use serde_json::{Value, json};
 
 use crate::context::Stop;
-use crate::error::Error;
+use crate::error::{Error, KeyError};
 use crate::experiment::{DatagramModel, Workload};
 
 use crate::bits::bits;
@@ -33,8 +33,10 @@ use crate::workload::source::{Source, file_name, folder};
 /// By how much thirds of a workload may differ before it cannot be said to have one load (methods A.11).
 const STATIONARY: f64 = 0.05;
 
-/// By how much a load may miss what was asked for before that is said.
+/// By how much a load may miss what was asked for before that is said: the busier direction's, by which vectors are chosen.
 const MISSED: f64 = 0.01;
+/// The same of the other direction, as a ratio: it follows from the vectors that were chosen.
+const OTHER_MISSED: f64 = 2.0;
 
 /// Where connections start in what is made.
 enum Starts {
@@ -114,13 +116,13 @@ impl Generation<'_> {
         if let Some(folder) = model.tables().cloned() {
             let mut read = |table: &str| histogram::open(Path::new(&folder), table);
             model.read_tables(&mut read).map_err(|error| {
-                Error::usage(format_args!("workload.model.tables: {error}"))
+                Error::from(KeyError::saying("workload.model.tables", error))
                     .hint("docs/reference/models.md lists the tables of each model; without tables it draws from their summaries")
             })?;
         }
         if let SourceModel::Swing(model) = &mut model {
             let cannot = |problem: &dyn std::fmt::Display| {
-                Error::usage(format_args!("workload.model.config: {problem}"))
+                Error::from(KeyError::saying("workload.model.config", problem))
                     .hint("flowloom fit FILE --model swing -o swing.json writes such a file")
             };
             let read = swing::open(Path::new(&model.config)).map_err(|error| cannot(&error))?;
@@ -128,7 +130,7 @@ impl Generation<'_> {
         }
         if let SourceModel::Harpoon(model) = &mut model {
             let cannot = |problem: &dyn std::fmt::Display| {
-                Error::usage(format_args!("workload.model.config: {problem}"))
+                Error::from(KeyError::saying("workload.model.config", problem))
                     .hint("docs/reference/models.md says what is read of Harpoon's XML")
             };
             let mut config = harpoon::Config::default();
@@ -204,7 +206,7 @@ impl Generation<'_> {
                 let load = meter.finish();
                 let scaling = keys.scaling(load.payload_rate(load.busier()), self.duration.unwrap_or(length));
                 let planned = ScalingPlan::new(&survey, &scaling, seed).map_err(|problem| {
-                    Error::usage(format_args!("workload.load: {problem}"))
+                    Error::from(KeyError::saying("workload.load", problem))
                         .hint("ask for less, for a shorter time, or by another method (docs/reference/models.md)")
                 })?;
                 length = planned.length();
@@ -437,12 +439,28 @@ impl Made {
 
     /// Why its load is not what was asked for, or not that of every part of it, with remedies.
     pub fn warnings(&self) -> Vec<Warning> {
-        let missed = self.asked.map(|(side, asked)| (asked, self.load.payload_rate(side)));
-        let missed = missed.filter(|(asked, made)| (made / asked - 1.0).abs() > MISSED);
-        let missed = missed.map(|(asked, made)| Warning::LoadMissed { made, asked });
+        let missed =
+            |from: LinkSide, asked: f64| Warning::LoadMissed { from, made: self.load.payload_rate(from), asked };
+        let busier = self
+            .asked
+            .filter(|(from, asked)| (self.load.payload_rate(*from) / asked - 1.0).abs() > MISSED)
+            .map(|(from, asked)| missed(from, asked));
+        let other = self.other_asked().filter(|(from, asked)| {
+            let ratio = self.load.payload_rate(*from) / asked;
+            !(1.0 / OTHER_MISSED..=OTHER_MISSED).contains(&ratio)
+        });
+        let other = other.map(|(from, asked)| missed(from, asked));
         let drift = Some(self.load.drift()).filter(|drift| *drift > STATIONARY && self.before.is_some());
         let drift = drift.map(|share| Warning::LoadDrifts { share });
-        missed.into_iter().chain(drift).collect()
+        busier.into_iter().chain(other).chain(drift).collect()
+    }
+
+    /// What was asked for of the direction that is not the busier one: as much of its own load.
+    fn other_asked(&self) -> Option<(LinkSide, f64)> {
+        let ((busier, asked), before) = (self.asked?, self.before.as_ref()?);
+        let factor = asked / before.payload_rate(busier);
+        let asked = factor * before.payload_rate(busier.other());
+        (asked > 0.0).then_some((busier.other(), asked))
     }
 }
 

@@ -281,7 +281,7 @@ fn flow_records(
     let mut merging = MergeOptions {
         active_timeout: capture.active_timeout,
         allow_sampled: capture.allow_sampled,
-        keep_one_way: capture.one_way_flows,
+        keep_one_way: capture.one_way,
         keep_hosts: true,
         ..MergeOptions::default()
     };

@@ -89,7 +89,8 @@ impl fmt::Display for HarpoonWarning {
                 counted(*hosts, "host")
             ),
             HarpoonWarning::NoModel(LeftOut { flows, from, reason }) => {
-                write!(f, "{} from {from} have no model: {reason}", counted(*flows, "flow"))
+                let have = if *flows == 1 { "has" } else { "have" };
+                write!(f, "{} from {from} {have} no model: {reason}", counted(*flows, "flow"))
             }
             HarpoonWarning::WithoutHosts { connections } => {
                 write!(f, "{} without hosts are left out", counted(*connections, "connection"))
@@ -267,14 +268,14 @@ impl HarpoonFit {
             time(self.interval_ns as f64)
         );
         let aside = [
-            (self.incomplete, "incomplete connections"),
-            (self.datagram_flows, "flows of datagrams"),
-            (self.small_directions, "directions of fewer than 100 bytes"),
+            (self.incomplete, "incomplete connection", ""),
+            (self.datagram_flows, "flow", " of datagrams"),
+            (self.small_directions, "direction", " of fewer than 100 bytes"),
         ];
         let aside: Vec<String> = aside
             .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{} {what}", thousands(count)))
+            .filter(|(count, ..)| *count > 0)
+            .map(|(count, what, of)| counted(count, what) + of)
             .collect();
         if !aside.is_empty() {
             let _ = writeln!(text, "  left out      {}", aside.join(", "));

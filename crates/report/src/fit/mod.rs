@@ -379,7 +379,11 @@ mod tests {
             ("lognormal", Some("lognormal"), "lognormal")
         );
         assert_eq!(text::finding_lines(&one).len(), 1);
+        // A little less likely is as likely.
         one.most_likely = Some("gamma");
+        one.laws[0].delta_aic = 2.0;
+        assert_eq!(text::finding_lines(&one).len(), 1);
+        one.laws[0].delta_aic = 2.1;
         assert!(text::finding_lines(&one)[1].contains("gamma is most likely"), "{:?}", text::finding_lines(&one));
         // All equal, or too few for any law: the values are the proposal too.
         sketch = Sketch::default();

@@ -70,6 +70,9 @@ fn variable_text(text: &mut String, variable: &FittedVariable) {
     }
 }
 
+/// Laws whose AIC differ by no more are equally well supported (Burnham and Anderson 2002, section 2.6).
+const ALIKE: f64 = 2.0;
+
 /// Which law describes the values, if one does, and where the criteria disagree; a sentence each.
 pub(crate) fn finding_lines(variable: &FittedVariable) -> Vec<String> {
     let Some(nearest) = variable.laws.first() else { return Vec::new() };
@@ -91,7 +94,8 @@ pub(crate) fn finding_lines(variable: &FittedVariable) -> Vec<String> {
             thousands(variable.n - variable.zeros)
         ),
     }];
-    if let Some(likeliest) = variable.most_likely.filter(|kind| *kind != nearest.kind) {
+    let likeliest = variable.most_likely.filter(|kind| *kind != nearest.kind && nearest.delta_aic > ALIKE);
+    if let Some(likeliest) = likeliest {
         lines.push(format!(
             "the criteria disagree: {} is nearest (KS), {likeliest} is most likely (dAIC), which weighs the tail more",
             nearest.kind

@@ -37,7 +37,7 @@ impl Reader<'_> {
     /// Reads the times of the run.
     pub fn timer_block(&mut self, opened: Position) {
         let before = self.problems.count();
-        let mut log_at = None;
+        let (mut log_at, mut regeneration_at) = (None, None);
         while let Some(parameter) = self.parameter(&TIMER, opened) {
             match parameter.name {
                 "log" => {
@@ -45,17 +45,30 @@ impl Reader<'_> {
                     set(self.seconds(parameter), &mut self.found.timer.log);
                 }
                 "checkpoint" => set(self.seconds(parameter), &mut self.found.timer.checkpoint),
-                "regeneration" => set(self.seconds(parameter), &mut self.found.timer.regeneration),
+                "regeneration" => {
+                    regeneration_at = self.words.peek().map(|word| word.at);
+                    set(self.seconds(parameter), &mut self.found.timer.regeneration);
+                }
                 _ => {
                     self.end_at = self.words.peek().map(|word| word.at);
                     set(self.seconds_above_zero(parameter), &mut self.found.timer.end);
                 }
             }
         }
-        let Timer { log, end, .. } = self.found.timer;
-        if self.problems.count() == before && log >= end {
+        let Timer { log, regeneration, end, .. } = self.found.timer;
+        if self.problems.count() > before {
+            return;
+        }
+        if log >= end {
             let problem = format!("timer.log of {log} s must be before timer.end, {end} s: nothing would be measured");
             self.problems.push(Problem::new(log_at.or(self.end_at).unwrap_or(opened), problem).about("timer.log"));
+        } else if regeneration > 0.0 && regeneration < log {
+            let problem = format!(
+                "timer.regeneration of {regeneration} s must not be before timer.log, {log} s: the run could end before \
+                 anything is measured"
+            );
+            let at = regeneration_at.or(log_at).unwrap_or(opened);
+            self.problems.push(Problem::new(at, problem).about("timer.regeneration"));
         }
     }
 
@@ -114,7 +127,7 @@ impl Reader<'_> {
                 "setup_time" => set(self.seconds(parameter), &mut router.setup_time),
                 "flow_control" => {
                     let known = [("none", false), ("0", false), ("fixed_window", true), ("1", true)];
-                    set(self.one_of(parameter, &known), &mut router.has_window);
+                    router.has_window = self.one_of(parameter, &known).or(router.has_window);
                 }
                 "vc_window" | "default_window" => set(self.count(parameter, 0..=u32::MAX), &mut router.window),
                 "maximum_window" => set(self.count(parameter, 0..=u32::MAX), &mut router.maximum_window),
