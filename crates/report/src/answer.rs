@@ -167,9 +167,7 @@ fn row(
         .iter()
         .map(|(runs, point)| Sample::pooled(&runs.iter().map(|run| of_run(run, *point)).collect::<Vec<_>>()))
         .collect();
-    // Years of empty bins between two pasted captures have no mean that would tell anything.
-    let jumps = points.iter().flat_map(|(runs, _)| *runs).any(|run| run.facts.clock_jumps_ns() > 0);
-    let empty = metric.is_series() && (jumps || samples.iter().all(|sample| sample.max().unwrap_or(0.0) == 0.0));
+    let empty = metric.is_series() && samples.iter().all(|sample| sample.max().unwrap_or(0.0) == 0.0);
     let shown = |sample: &Sample| show(metric, sample).filter(|_| !empty).unwrap_or_else(|| NOTHING.to_owned());
     let values = samples.iter().map(shown).collect();
     let distance = |comparison: &Comparison| {

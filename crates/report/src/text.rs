@@ -235,11 +235,14 @@ fn preamble(run: &Run) -> Vec<(String, String)> {
     // Packets are those of the whole original; with a window of a part of it, its length is told with the connections.
     let partial = run.facts.original.as_ref().is_some_and(|original| original.duration_ns > length.as_nanos());
     let whole = run.facts.original.as_ref().filter(|_| partial).map(|original| original.duration_ns);
-    let jumps = run.facts.clock_jumps_ns();
-    let without_jumps = |nanos: u64| if jumps < nanos { nanos - jumps } else { nanos };
-    parts.push(Unit::Time.show(without_jumps(whole.unwrap_or(length.as_nanos())) as f64));
+    let (long, jumps) = match whole {
+        Some(whole) => (whole, run.facts.clock_jumps_ns()),
+        None => (length.as_nanos(), (length - measured.observed()).as_nanos()),
+    };
+    parts.push(Unit::Time.show(long.saturating_sub(jumps) as f64));
     if jumps > 0 {
-        parts.push(format!("the clock jumps by {}: no rates", Unit::Time.show(jumps as f64)));
+        let rates = if measured.has_clock_jumps() { ": no rates" } else { "" };
+        parts.push(format!("the clock jumps by {}{rates}", Unit::Time.show(jumps as f64)));
     }
     if partial {
         let (start, end) = measured.window;
@@ -272,7 +275,8 @@ fn preamble(run: &Run) -> Vec<(String, String)> {
     how.push(format!("seed {}", run.facts.seed));
     if let Some(wall) = run.host.wall_ns.filter(|&wall| wall > 0) {
         // The run covers at least what comes before the window's end.
-        let factor = without_jumps(measured.window.1.since(Time::ZERO).as_nanos()) as f64 / wall as f64;
+        let before = measured.window.0.since(Time::ZERO);
+        let factor = (before + measured.observed()).as_nanos() as f64 / wall as f64;
         let factor = if factor < 1e3 { three_digits(factor) } else { thousands(factor.round() as u64) };
         how.push(format!("wall {}, {factor}x real time", Duration::from_nanos(wall)));
     }

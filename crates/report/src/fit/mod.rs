@@ -14,6 +14,7 @@ use flowloom_core::sketch::Sketch;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Evidence, LinkSide, Pattern, Protocol, Side};
 use flowloom_models::fit::{Family, Fit, Tail, Values, fit, largest_distance};
+use flowloom_store::silence::JUMP;
 use serde::Serialize;
 
 pub use variable::FitVariable;
@@ -138,7 +139,9 @@ impl Fitter {
         self.from_left += u64::from(vector.initiator_side == LinkSide::Left);
         let nanos = |time: Option<Duration>| time.map(Duration::as_nanos);
         let last = self.last_start.replace(vector.start);
-        self.put(FitVariable::Interarrival, last.map(|last| vector.start.since(last).as_nanos()));
+        // A jump of the clock is no time between two connections.
+        let gap = last.map(|last| vector.start.since(last)).filter(|gap| *gap <= JUMP);
+        self.put(FitVariable::Interarrival, nanos(gap));
         self.put(FitVariable::ConnectionBytes, [Side::BOTH.map(|side| vector.bytes(side)).iter().sum()]);
         self.put(FitVariable::Duration, nanos(vector.duration()));
         self.put(FitVariable::Rtt, nanos(vector.min_rtt()));
