@@ -124,6 +124,9 @@ fn comparison_head(text: &mut String, comparison: &Comparison) {
         };
     }
     wrap(text, &comparison.other, &head);
+    if let Some(note) = comparison.note_on_seeds() {
+        wrap(text, "    ", note);
+    }
 }
 
 /// Why each metric is called what it is; those that only distances speak of, by why there is no more.

@@ -115,6 +115,8 @@ pub(super) struct Evidence {
 pub struct Asked {
     /// Which.
     pub statistic: Statistic,
+    /// Replications of the other.
+    pub replications: usize,
     /// The other's: the mean over its replications.
     pub other: f64,
     /// Its Student interval over replications, if there are enough.
@@ -135,6 +137,7 @@ impl Known<'_> {
         let effect = self.evidence(&[statistic], options).effects.pop();
         Some(Asked {
             statistic,
+            replications: other.len(),
             other: mean(&other),
             other_interval: Estimate::of_mean(&other)
                 .filter(|_| spread)
