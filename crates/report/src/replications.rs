@@ -7,10 +7,12 @@ use serde::Serialize;
 use flowloom_store::run_folder::Point;
 
 use crate::compare::FEWEST_REPLICATIONS;
+use crate::conclusion::Conclusion;
 use crate::metric::Metric;
 use crate::run::Run;
 use crate::statistics::{Estimate, Interval, Statistic};
 use crate::workload_mark::WorkloadMark;
+use crate::worst::WorstVerdict;
 
 /// How sure intervals over seeds are.
 const CONFIDENCE: f64 = 0.95;
@@ -70,6 +72,12 @@ pub fn over_seeds(runs: &[Run]) -> Vec<OverSeeds> {
         })
     };
     ROWS.into_iter().filter_map(of_row).collect()
+}
+
+/// The worst of each word of the verdict over the seeds; `None` without runs.
+pub fn worst_of_seeds(runs: &[Run], conclusions: &[Conclusion]) -> Option<WorstVerdict<u64>> {
+    let seeds = runs.iter().map(|run| run.facts.seed);
+    WorstVerdict::of(seeds.zip(conclusions.iter().map(|conclusion| &conclusion.summary.verdict)))
 }
 
 /// Whether all runs replay one draw of the workload.

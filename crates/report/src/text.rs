@@ -7,10 +7,12 @@ use flowloom_core::units::three_digits;
 
 use crate::answer::{Answer, Distance};
 use crate::compare::{Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement};
+use crate::conclusion::Conclusion;
 use crate::facts::{ClassFacts, LiveFacts, missing_text, set_aside_text};
 use crate::metric::Unit;
-use crate::replications::over_seeds_text;
+use crate::replications::{over_seeds_text, worst_of_seeds};
 use crate::run::Run;
+use crate::summary::Summary;
 use crate::verdict::{Light, Verdict};
 use crate::warning::Warning;
 use crate::words::{by_pattern, counted, thousands};
@@ -20,29 +22,28 @@ pub const WIDTH: usize = 100;
 
 /// What a run replayed, what came of it and whether to believe it, as `run` prints it. `colour` is for the verdict and
 /// for what needs attention.
-pub fn run_text(run: &Run, colour: bool) -> String {
+pub fn run_text(run: &Run, conclusion: &Conclusion, colour: bool) -> String {
     let mut text = String::new();
     for (head, body) in preamble(run) {
         wrap(&mut text, &head, &body);
     }
     text.push('\n');
-    let answer = Answer::of(std::slice::from_ref(run));
-    table(&mut text, &answer, colour);
+    table(&mut text, &Answer::of_run(run, conclusion), colour);
     text.push('\n');
     senders(&mut text, run);
     links(&mut text, run);
     if let Some(live) = &run.facts.live {
         kept_up(&mut text, live);
     }
-    let summary = run.summary();
-    verdict(&mut text, &summary.verdict, colour);
-    warnings(&mut text, &summary.warnings, colour);
+    let Summary { verdict: found, warnings: known, .. } = &conclusion.summary;
+    verdict(&mut text, found, Default::default(), colour);
+    warnings(&mut text, known, colour);
     text
 }
 
 /// What several seeds of an experiment came to together: what was run, statistics with their spread, the worst verdict, and all
 /// warnings once.
-pub fn seeds_text(runs: &[Run], colour: bool) -> String {
+pub fn seeds_text(runs: &[Run], conclusions: &[Conclusion], colour: bool) -> String {
     let mut text = String::new();
     let Some(first) = runs.first() else { return text };
     for (head, body) in preamble(first) {
@@ -51,12 +52,11 @@ pub fn seeds_text(runs: &[Run], colour: bool) -> String {
     let seeds: Vec<String> = runs.iter().map(|run| run.facts.seed.to_string()).collect();
     wrap(&mut text, "seeds         ", &format!("{} (above: the first; each has its folder)", seeds.join(", ")));
     let _ = writeln!(text, "\n{}", over_seeds_text(runs));
-    let summaries: Vec<_> = runs.iter().map(Run::summary).collect();
-    if let Some(worst) = Verdict::worst(summaries.iter().map(|summary| &summary.verdict)) {
-        verdict(&mut text, &worst, colour);
+    if let Some(worst) = worst_of_seeds(runs, conclusions) {
+        verdict(&mut text, &worst.told("seed"), worst.owners("seed"), colour);
     }
     let mut told: Vec<Warning> = Vec::new();
-    for warning in summaries.iter().flat_map(|summary| &summary.warnings) {
+    for warning in conclusions.iter().flat_map(|conclusion| &conclusion.summary.warnings) {
         if !told.iter().any(|known| known.is_alike(warning)) {
             told.push(warning.clone());
         }
@@ -432,12 +432,14 @@ fn judged(word: &str, colour: bool) -> String {
     if colour && word == Judgement::Different.to_string() { painted(word, "33") } else { word.to_owned() }
 }
 
-/// The three words, and below them the reasons of those that are not the best. Doubts stand among the warnings, with remedies.
-fn verdict(text: &mut String, verdict: &Verdict, colour: bool) {
-    let words = verdict.words().map(|(name, word, light)| match colour {
-        true => format!("{name} {}", painted(&word, code(light))),
-        false => format!("{name} {word}"),
+/// The three words with their owners, and below them the reasons of those that are not the best. Doubts stand among the warnings, with
+/// remedies.
+fn verdict(text: &mut String, verdict: &Verdict, owners: [String; 3], colour: bool) {
+    let words = verdict.words().into_iter().zip(owners).map(|((name, word, light), owners)| match colour {
+        true => format!("{name} {}{owners}", painted(&word, code(light))),
+        false => format!("{name} {word}{owners}"),
     });
+    let words: Vec<String> = words.collect();
     let _ = writeln!(text, "{}", words.join("   "));
     for (head, reasons) in [("  accounted: ", &verdict.accounted.reasons), ("  fidelity:  ", &verdict.fidelity.reasons)]
     {
