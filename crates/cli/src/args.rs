@@ -29,8 +29,8 @@ pub use lab::{Lab, LabCheck, LabCommand, LabFormat, LabRun, ScriptForm};
 pub use lab_members::{Agent, LabAdmit, LabEnrol, LabInit, LabInvite, LabLogs, LabMembers, LabRevoke, LabStatus};
 pub use model::{Calculation, Model, PipeModel, QueueModel};
 pub use overhead::Overhead;
-use shared::whole;
 pub use shared::{Capture, Form, GuestSide, Load};
+use shared::{rate, whole};
 
 const TERMS_AND_EXIT_CODES: &str = "\
 Terms:
@@ -559,8 +559,8 @@ pub struct Run {
     /// With --on lab: folder of the controller
     #[arg(long, value_name = "DIR", default_value = "lab", help_heading = "Run")]
     pub lab: PathBuf,
-    /// Rate of the bottleneck: "496mbit", "unlimited", or "105%" of the offered load
-    #[arg(long, allow_hyphen_values = true, help_heading = "Network")]
+    /// Rate of the bottleneck: "496mbit", a number of bit/s, "unlimited", or "105%" of the offered load
+    #[arg(long, value_parser = rate::<Quantity<RateChoice>>, allow_hyphen_values = true, help_heading = "Network")]
     pub rate: Option<Quantity<RateChoice>>,
     /// One-way propagation delay of the bottleneck
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Network")]

@@ -25,7 +25,7 @@ fn medians(capture: &Path, folder: &Path, context: Context<'_>) -> Result<[f64; 
             .with("network.bottleneck.queue", queue)?;
         let options = RunOptions { target: Some(folder.join(queue)), ..RunOptions::default() };
         let ran = run(experiment, &options, context)?;
-        Ok(ran.runs[0].summary().response_time_ns.p50.unwrap_or(f64::NAN) / 1e6)
+        Ok(ran.conclusions[0].summary.response_time_ns.p50.unwrap_or(f64::NAN) / 1e6)
     };
     Ok([median("drop-tail")?, median("fq-codel")?])
 }

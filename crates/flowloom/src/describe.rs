@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use flowloom_core::time::Duration;
-use flowloom_report::Variant;
 use flowloom_report::describe::{ConversationDescriber, Described, DescribedRun, Describer, PacketsTold, Protocols};
 use flowloom_report::facts::set_aside_text;
 use flowloom_report::steady::{JointWarmUp, joint_warm_up};
+use flowloom_report::{Conclusion, Run, Variant};
 
 use crate::context::{Context, Event};
 use crate::error::Error;
@@ -50,6 +50,8 @@ pub struct Description {
 pub struct RunDescription {
     /// The run folder as a variant with its replications.
     pub variant: Variant,
+    /// What is concluded from each of them.
+    pub conclusions: Vec<Conclusion>,
     /// What their records say beside their summaries, one for each seed.
     pub described: Vec<DescribedRun>,
     /// Where the steady part of all of them begins.
@@ -108,9 +110,10 @@ pub fn describe_run(folder: &Path, options: &DescribeOptions) -> Result<RunDescr
     refuse_options(options, Kind::RunFolder, folder)?;
     let mut variants = load_variants(&[folder.to_owned()])?;
     let variant = variants.swap_remove(0);
-    let described = variant.runs.iter().map(DescribedRun::of).collect();
+    let conclusions: Vec<Conclusion> = variant.runs.iter().map(Run::conclude).collect();
+    let described = variant.runs.iter().zip(&conclusions).map(|(run, found)| DescribedRun::of(run, found)).collect();
     let warm_up = joint_warm_up(&variant.runs);
-    Ok(RunDescription { variant, described, warm_up })
+    Ok(RunDescription { variant, conclusions, described, warm_up })
 }
 
 /// Options that change nothing about `input`.

@@ -4,7 +4,6 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use flowloom_core::keys::walk::{KeyPath, schema_at};
-use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
 use flowloom_report::words::counted;
@@ -141,13 +140,8 @@ fn facts(source: &Path, options: &InitOptions, context: Context<'_>) -> Result<W
     Ok(opened.facts)
 }
 
-/// How long the original is without the jumps of its clock.
-fn observed(facts: &WorkloadFacts) -> Duration {
-    Duration::from_nanos(facts.capture.duration_ns).saturating_sub(facts.traffic.clock_jumps())
-}
-
 fn holds(facts: &WorkloadFacts) -> String {
-    let length = observed(facts);
+    let length = facts.observed();
     let flows = match facts.datagram_flows {
         0 => String::new(),
         flows => format!(", {flows} of them flows of datagrams"),
@@ -158,7 +152,7 @@ fn holds(facts: &WorkloadFacts) -> String {
 
 /// What the bottleneck carried.
 fn load(facts: &WorkloadFacts) -> String {
-    let seconds = observed(facts).as_secs_f64().max(1e-9);
+    let seconds = facts.observed().as_secs_f64().max(1e-9);
     let [left, right] = [LinkSide::Left, LinkSide::Right].map(|side| {
         let bytes = facts.traffic.replayed.from(side).total().bytes;
         let bits = (8.0 * bytes as f64 / seconds).round() as u64;

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use flowloom_report::html::{self, ReportOptions};
-use flowloom_report::{Facts, HostFacts, Run, Variant};
+use flowloom_report::{Conclusion, Facts, HostFacts, Run, Variant};
 use flowloom_store::run_folder::RunFolder;
 use flowloom_store::staged::StagedFile;
 
@@ -19,13 +19,13 @@ pub fn load(folder: &RunFolder) -> Result<Run, Error> {
     Run::load(folder).map_err(Error::new)
 }
 
-/// Writes the report that belongs to the folder of `runs`, which differ in their seeds only: it leaves the host out, as everything
-/// there but host.json does (methods M.11).
-pub fn write_own_report(runs: &mut Vec<Run>, folder: &Path) -> Result<(), Error> {
+/// Writes the report that belongs to the folder of `runs`, which differ in their seeds only, with what was concluded from them: it leaves
+/// the host out, as everything there but host.json does (methods M.11).
+pub fn write_own_report(runs: &mut Vec<Run>, conclusions: &[Conclusion], folder: &Path) -> Result<(), Error> {
     let hosts: Vec<HostFacts> = runs.iter_mut().map(|run| std::mem::take(&mut run.host)).collect();
     let name = runs.first().map_or_else(String::new, |run| run.name.clone());
     let variant = [Variant { name, runs: std::mem::take(runs) }];
-    let written = write_report(&variant, &folder.join(REPORT_FILE));
+    let written = write_report_of(&variant, &[conclusions], &folder.join(REPORT_FILE));
     let [variant] = variant;
     *runs = variant.runs;
     runs.iter_mut().zip(hosts).for_each(|(run, host)| run.host = host);
@@ -35,6 +35,11 @@ pub fn write_own_report(runs: &mut Vec<Run>, folder: &Path) -> Result<(), Error>
 /// Writes the report of `variants` to `path`.
 pub fn write_report(variants: &[Variant], path: &Path) -> Result<(), Error> {
     write_page(path, |out| html::write_report(variants, out, &ReportOptions::default()))
+}
+
+/// The same with what was concluded from the runs of each variant.
+pub fn write_report_of(variants: &[Variant], conclusions: &[&[Conclusion]], path: &Path) -> Result<(), Error> {
+    write_page(path, |out| html::write_concluded(variants, conclusions, out, &ReportOptions::default()))
 }
 
 /// Refuses an output that exists, unless it may be replaced.

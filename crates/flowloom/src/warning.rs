@@ -218,6 +218,11 @@ pub enum Warning {
         /// Whole blocks of the workload.
         blocks: u64,
     },
+    /// The workload is too short for blocks that seeds could draw.
+    TooShortToDraw {
+        /// How long it is.
+        length: Duration,
+    },
     /// The host may not be able to run it.
     HostDoubtful(Doubt),
     /// Runs are too short for their heavy tails.
@@ -329,6 +334,7 @@ impl Warning {
             Warning::Empty => "empty",
             Warning::SeedsAlike => "seeds_alike",
             Warning::FewBlocks { .. } => "few_blocks",
+            Warning::TooShortToDraw { .. } => "too_short_to_draw",
             Warning::HostDoubtful(_) => "host_doubtful",
             Warning::RunsTooShort => "runs_too_short",
             Warning::JumboDatagrams { .. } => "jumbo_datagrams",
@@ -384,6 +390,9 @@ impl Warning {
             }
             Warning::FewBlocks { length, blocks } => format!(
                 "the seeds draw from {blocks} blocks of {length}: their spread holds for this trace, not for others like it"
+            ),
+            Warning::TooShortToDraw { length } => format!(
+                "the workload lasts {length} and cannot be cut into two blocks of 1 s to draw from: every seed replays it as it is"
             ),
             Warning::HostDoubtful(doubt) => doubt.to_string(),
             Warning::RunsTooShort => {
@@ -599,6 +608,9 @@ impl Warning {
             Warning::Empty => "raise the rate or the duration",
             Warning::SeedsAlike => "one seed is enough; run.vary says what may differ (docs/reference/experiment.md)",
             Warning::FewBlocks { .. } => "use a longer capture for results that hold beyond it",
+            Warning::TooShortToDraw { .. } => {
+                "one seed is enough; run.vary = \"jitter 100ms\" moves the starts of connections"
+            }
             Warning::HostDoubtful(_) => "look at the verdict of the run",
             Warning::RunsTooShort => "raise measure.duration",
             Warning::JumboDatagrams { .. } => {

@@ -3,7 +3,10 @@
 use flowloom_core::units::three_digits;
 use flowloom_store::run_folder::Point;
 
-use crate::compare::{Comparison, Group, Judgement, Options, Verdict, compare_group_with_original, compare_groups};
+use crate::compare::{
+    Comparison, Group, Judgement, Options, Verdict, compare_group_with_original, compare_groups, compare_with_original,
+};
+use crate::conclusion::Conclusion;
 use crate::metric::Metric;
 use crate::run::{Outcomes, Run};
 use crate::statistics::{QuantileRatio, Sample};
@@ -78,25 +81,32 @@ fn factor(ratio: QuantileRatio) -> String {
 }
 
 impl Answer {
+    /// The answer that a run gives from which this was concluded.
+    pub fn of_run(run: &Run, conclusion: &Conclusion) -> Answer {
+        Answer::of_groups(&[Group::from(run)], conclusion.with_original.iter().cloned().collect())
+    }
+
     /// The answer `runs` give, each by itself. The first column is the measured original of a single run that has one, else the first run:
     /// fidelity to an original is measured at the monitor, and runs are compared with each other at their ends (methods M.1).
     pub fn of(runs: &[Run]) -> Answer {
-        Answer::of_groups(&runs.iter().map(Group::from).collect::<Vec<_>>())
+        let groups: Vec<Group<'_>> = runs.iter().map(Group::from).collect();
+        Answer::of_groups(&groups, runs.iter().filter_map(compare_with_original).collect())
     }
 
-    /// The answer `variants` give, with a column for all replications of each.
-    pub fn of_variants(variants: &[Variant]) -> Answer {
-        Answer::of_groups(&variants.iter().map(Group::from).collect::<Vec<_>>())
+    /// The answer `variants` give, with a column for all replications of each; `conclusions` are those from their runs.
+    pub fn of_variants(variants: &[Variant], conclusions: &[&[Conclusion]]) -> Answer {
+        let beside_original = variants.iter().zip(conclusions).filter_map(|(variant, conclusions)| match conclusions {
+            [only] => only.with_original.clone().map(|found| Comparison { other: variant.name.clone(), ..found }),
+            _ => compare_group_with_original(Group::from(variant), &Options::default()),
+        });
+        Answer::of_groups(&variants.iter().map(Group::from).collect::<Vec<_>>(), beside_original.collect())
     }
 
-    fn of_groups(groups: &[Group<'_>]) -> Answer {
-        let options = Options::default();
-        let beside_original: Vec<Comparison> =
-            groups.iter().filter_map(|group| compare_group_with_original(*group, &options)).collect();
+    fn of_groups(groups: &[Group<'_>], beside_original: Vec<Comparison>) -> Answer {
         let with_original = groups.len() == 1 && !beside_original.is_empty();
         let (comparisons, fidelity) = match with_original {
             true => (beside_original, Vec::new()),
-            false => (compare_groups(groups, &options), beside_original),
+            false => (compare_groups(groups, &Options::default()), beside_original),
         };
         let points: Vec<(&[Run], Point)> = if with_original {
             let original = groups.first().map(|group| (&group.runs[..1], Point::Original));
@@ -167,9 +177,7 @@ fn row(
         .iter()
         .map(|(runs, point)| Sample::pooled(&runs.iter().map(|run| of_run(run, *point)).collect::<Vec<_>>()))
         .collect();
-    // Years of empty bins between two pasted captures have no mean that would tell anything.
-    let jumps = points.iter().flat_map(|(runs, _)| *runs).any(|run| run.facts.clock_jumps_ns() > 0);
-    let empty = metric.is_series() && (jumps || samples.iter().all(|sample| sample.max().unwrap_or(0.0) == 0.0));
+    let empty = metric.is_series() && samples.iter().all(|sample| sample.max().unwrap_or(0.0) == 0.0);
     let shown = |sample: &Sample| show(metric, sample).filter(|_| !empty).unwrap_or_else(|| NOTHING.to_owned());
     let values = samples.iter().map(shown).collect();
     let distance = |comparison: &Comparison| {

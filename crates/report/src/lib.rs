@@ -6,6 +6,7 @@
 //! | `class`, `exchanges` | values by kind of connection; exchanges that did not end |
 //! | `replications` | several seeds in one answer |
 //! | `quantities`, `summary`, `text`, `words` | a run in numbers; in words; counts in words |
+//! | `conclusion`, `worst` | what is concluded from a run; the verdict over several |
 //! | `gates`, `verdict`, `warning` | what is checked; how far a run can be trusted; what to do about it |
 //! | `plausibility` | whether its flows are plausible |
 //! | `metric`, `statistics` | what is measured; distances, intervals, run lengths |
@@ -22,6 +23,7 @@ mod class;
 pub mod class_totals;
 mod columns;
 pub mod compare;
+pub mod conclusion;
 pub mod dependence;
 pub mod describe;
 mod exchanges;
@@ -49,8 +51,10 @@ pub mod verdict;
 pub mod warning;
 pub mod words;
 pub mod workload_mark;
+pub mod worst;
 
 pub use compare::{Comparison, compare_runs, compare_with_original};
+pub use conclusion::Conclusion;
 pub use facts::{Facts, HostFacts, Original};
 pub use load::LoadError;
 pub use run::Run;

@@ -7,10 +7,12 @@ use serde::Serialize;
 use flowloom_store::run_folder::Point;
 
 use crate::compare::FEWEST_REPLICATIONS;
+use crate::conclusion::Conclusion;
 use crate::metric::Metric;
 use crate::run::Run;
 use crate::statistics::{Estimate, Interval, Statistic};
 use crate::workload_mark::WorkloadMark;
+use crate::worst::WorstVerdict;
 
 /// How sure intervals over seeds are.
 const CONFIDENCE: f64 = 0.95;
@@ -40,8 +42,8 @@ pub struct OverSeeds {
     pub mean: f64,
     /// The smallest and the largest value.
     pub range: Interval,
-    /// Student's interval of the mean at 95 % (methods L.3); null with fewer than five seeds, and where all seeds replay one draw of
-    /// the workload.
+    /// Student's interval of the mean at 95 %, cut at zero (methods L.3); null with fewer than five seeds, where all have one value, and
+    /// where all seeds replay one draw of the workload.
     pub interval: Option<Interval>,
     /// Whether a seed's value is only a lower bound, because exchanges that had not ended reach it.
     pub is_bound: bool,
@@ -55,9 +57,10 @@ pub fn over_seeds(runs: &[Run]) -> Vec<OverSeeds> {
             runs.iter().map(|run| run.measurements.sample(metric, Point::Endpoint, |_| true)).collect();
         let values: Vec<f64> = samples.iter().filter_map(|sample| statistic.of(sample)).collect();
         let bound = |low: fn(f64, f64) -> f64| values.iter().copied().reduce(low);
+        let varies = values.windows(2).any(|pair| pair[0] != pair[1]);
         let interval = Estimate::of_mean(&values)
-            .filter(|_| values.len() >= FEWEST_REPLICATIONS && !is_one_draw)
-            .map(|estimate| estimate.interval(CONFIDENCE));
+            .filter(|_| values.len() >= FEWEST_REPLICATIONS && varies && !is_one_draw)
+            .map(|estimate| estimate.interval_from_zero(CONFIDENCE));
         Some(OverSeeds {
             metric,
             statistic,
@@ -69,6 +72,12 @@ pub fn over_seeds(runs: &[Run]) -> Vec<OverSeeds> {
         })
     };
     ROWS.into_iter().filter_map(of_row).collect()
+}
+
+/// The worst of each word of the verdict over the seeds; `None` without runs.
+pub fn worst_of_seeds(runs: &[Run], conclusions: &[Conclusion]) -> Option<WorstVerdict<u64>> {
+    let seeds = runs.iter().map(|run| run.facts.seed);
+    WorstVerdict::of(seeds.zip(conclusions.iter().map(|conclusion| &conclusion.summary.verdict)))
 }
 
 /// Whether all runs replay one draw of the workload.

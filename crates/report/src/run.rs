@@ -7,6 +7,7 @@ use flowloom_core::sketch::Sketch;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{LinkSide, Pattern};
 use flowloom_store::run_folder::{ActiveRow, AduRow, ConnectionRow, EpochRow, Point, ThroughputRow, TrafficPoint};
+use flowloom_store::silence::{ClockJumps, Stretches};
 
 pub use crate::class::{Class, Size};
 
@@ -175,6 +176,10 @@ pub struct Measurements {
     pub carried_packets: [u64; 2],
     /// Traffic in each bin of the window.
     pub traffic: BTreeMap<(TrafficPoint, LinkSide), Vec<Traffic>>,
+    /// When each of them had any.
+    stretches: BTreeMap<(TrafficPoint, LinkSide), Stretches>,
+    /// How the clock jumps in the window, where neither the original nor the replay has traffic.
+    clock_jumps: ClockJumps,
     /// The same at full resolution, of what the original and the replay's link carried.
     arrivals: BTreeMap<TrafficPoint, Arrivals>,
     /// Queues by the side packets come from: left, right.
@@ -258,6 +263,8 @@ impl Measurements {
             offered_packets: [0; 2],
             carried_packets: [0; 2],
             traffic: BTreeMap::new(),
+            stretches: BTreeMap::new(),
+            clock_jumps: ClockJumps::default(),
             arrivals: BTreeMap::new(),
             queues: [Queue::default(), Queue::default()],
             drops: BTreeMap::new(),
@@ -434,6 +441,7 @@ impl Measurements {
             let arrivals = self.arrivals.entry(row.point).or_insert_with(|| Arrivals::new(row.width, planned));
             arrivals.add(row.start.since(self.window.0), row.traffic);
         }
+        self.stretches.entry((row.point, row.from)).or_default().add(row.start);
         let index = self.bin_of(row.start);
         let bins = self.traffic.entry((row.point, row.from)).or_default();
         if bins.len() <= index {
@@ -498,6 +506,7 @@ impl Measurements {
     pub fn finish(&mut self) {
         self.responses.finish();
         self.finish_unfinished();
+        self.clock_jumps = ClockJumps::between(std::mem::take(&mut self.stretches).values());
         let length = self.window.1.since(self.window.0);
         let bins = (length.as_nanos() / self.bin.as_nanos()).max(1) as usize;
         // Cuts a last, partial bin: it would look like a breakdown.
@@ -562,8 +571,22 @@ impl Measurements {
         Sample::from(&self.intended.empirical())
     }
 
-    /// A metric over time: one value per bin ([`Self::series_bin`]); empty for metrics that are none and for queues.
+    /// How long the window is without the jumps of the clock in it.
+    pub fn observed(&self) -> Duration {
+        self.window.1.since(self.window.0).saturating_sub(self.clock_jumps.total())
+    }
+
+    /// Whether the clock jumps in the window, which has no rates and no means over time then (methods C.6).
+    pub fn has_clock_jumps(&self) -> bool {
+        self.clock_jumps != ClockJumps::default()
+    }
+
+    /// A metric over time: one value per bin ([`Self::series_bin`]); empty for metrics that are none, for queues, and in a window with
+    /// jumps of the clock.
     pub fn series(&self, metric: Metric, point: Point) -> Vec<f64> {
+        if self.has_clock_jumps() {
+            return Vec::new();
+        }
         let per_second = 1e9 / self.bin.as_nanos() as f64;
         let source = if point == Point::Original { TrafficPoint::Original } else { TrafficPoint::ReplayCarried };
         let bits = |sides: &[LinkSide], of: fn(&Traffic) -> u64, factor: f64| -> Vec<f64> {
@@ -615,10 +638,11 @@ impl Measurements {
         totals
     }
 
-    /// Traffic at full resolution: what the original carried, or what the replay's link did. `None` where nothing was recorded.
+    /// Traffic at full resolution: what the original carried, or what the replay's link did. `None` where nothing was recorded, and in a
+    /// window with jumps of the clock.
     pub fn arrivals(&self, point: Point) -> Option<&Arrivals> {
         let point = if point == Point::Original { TrafficPoint::Original } else { TrafficPoint::ReplayCarried };
-        self.arrivals.get(&point)
+        self.arrivals.get(&point).filter(|_| !self.has_clock_jumps())
     }
 
     /// Width of the bins of [`Self::series`].
@@ -630,8 +654,11 @@ impl Measurements {
         }
     }
 
-    /// Bytes on the link that the original carried and nothing replays, per bin, in bit/s (methods M.8).
+    /// Bytes on the link that the original carried and nothing replays, per bin, in bit/s (methods M.8). Empty as [`Self::series`] is.
     pub fn set_aside(&self, from: LinkSide) -> Vec<f64> {
+        if self.has_clock_jumps() {
+            return Vec::new();
+        }
         let per_second = 8e9 / self.bin.as_nanos() as f64;
         let series = self.traffic.get(&(TrafficPoint::SetAside, from));
         series.map_or(Vec::new(), |bins| bins.iter().map(|bin| bin.bytes as f64 * per_second).collect())
@@ -643,7 +670,7 @@ impl Measurements {
         instants.div_ceil(MOST_QUEUE_VALUES).max(1)
     }
 
-    /// Packets waiting at every sampling instant of the window. Where there are more instants than anybody looks at
+    /// Packets waiting at every sampling instant of the window; none where the clock jumps in it. Where there are more instants than anybody looks at
     /// (beyond eleven hours at the usual 10 ms), each value is the largest of as many as [`Self::series_bin`] spans.
     pub fn queue_series(&self, from: LinkSide) -> Vec<f64> {
         self.lengths(&self.queues[from as usize])
@@ -654,8 +681,11 @@ impl Measurements {
         self.links.get(&link).map_or(Vec::new(), |link| self.lengths(&link.queue))
     }
 
-    /// What a link beside the bottleneck carried in each bin, in bit/s.
+    /// What a link beside the bottleneck carried in each bin, in bit/s. Empty as [`Self::series`] is.
     pub fn link_throughput(&self, link: u16) -> Vec<f64> {
+        if self.has_clock_jumps() {
+            return Vec::new();
+        }
         let per_second = 8e9 / self.bin.as_nanos() as f64;
         self.links
             .get(&link)
@@ -663,6 +693,9 @@ impl Measurements {
     }
 
     fn lengths(&self, queue: &Queue) -> Vec<f64> {
+        if self.has_clock_jumps() {
+            return Vec::new();
+        }
         let width = self.series_bin(Metric::QueueFromLeft).as_nanos().max(1);
         let values = self.window.1.since(self.window.0).as_nanos() / width;
         let mut series = vec![0.0_f64; values as usize];

@@ -191,7 +191,7 @@ impl Regeneration {
                 .map(|cycle| (series[cycle[0]..cycle[1]].iter().sum(), (cycle[1] - cycle[0]) as f64))
                 .collect();
             let found = ratio_estimate(&sums).filter(|_| cycles >= FEWEST_CYCLES)?;
-            Some(RatioMean { mean: found.value, interval: found.interval(0.95) })
+            Some(RatioMean { mean: found.value, interval: found.interval_from_zero(0.95) })
         };
         let looks = is_empty.len();
         Regeneration {

@@ -5,13 +5,13 @@ use serde::Serialize;
 use flowloom_core::workload::LinkSide;
 use flowloom_store::run_folder::Point;
 
-use crate::compare::compare_with_original;
+use crate::compare::Comparison;
 use crate::gates::{Gate, gates, warnings};
 use crate::metric::Metric;
 use crate::plausibility::Plausibility;
 use crate::quantities::Quantities;
 use crate::run::{Measurements, Outcomes, Run};
-use crate::verdict::{Accounted, Verdict};
+use crate::verdict::Verdict;
 use crate::warning::Warning;
 
 /// A series over time in a few numbers; the deviation means nothing without the bin (methods C.6).
@@ -130,29 +130,23 @@ pub struct Summary {
     pub wall_ns: Option<u64>,
 }
 
-impl Run {
-    /// The first word of its verdict alone, which needs no comparison with the original.
-    pub fn accounted(&self) -> Accounted {
-        Accounted::of(&gates(self))
-    }
-
-    /// The run in numbers, as its own ends and its link saw it.
-    pub fn summary(&self) -> Summary {
-        let measured = &self.measurements;
+impl Summary {
+    /// That of a run; `with_original` is it beside its original, where it has one.
+    pub(crate) fn of(run: &Run, with_original: Option<&Comparison>) -> Summary {
+        let measured = &run.measurements;
         let sample = |metric| measured.sample(metric, Point::Endpoint, |_| true);
         let series = |metric| series_quantities(measured, metric, Point::Monitor);
-        let gates = gates(self);
-        let with_original = compare_with_original(self);
-        let warnings = warnings(self, &gates, with_original.as_ref());
+        let gates = gates(run);
+        let warnings = warnings(run, &gates, with_original);
         let totals = measured.all_totals();
         let [left_to_right, right_to_left] = [LinkSide::Left, LinkSide::Right].map(|from| direction(measured, from));
         let busier = if measured.busier_side() == LinkSide::Left { left_to_right } else { right_to_left };
         Summary {
-            verdict: Verdict::new(self, &gates, &warnings, with_original.as_ref()),
+            verdict: Verdict::new(run, &gates, &warnings, with_original),
             warnings,
             gates,
-            plausibility: self.facts.plausibility.clone(),
-            connections: self.connections(),
+            plausibility: run.facts.plausibility.clone(),
+            connections: run.connections(),
             duration_ns: Quantities::of(&sample(Metric::Duration)),
             response_time_ns: Quantities::of(&sample(Metric::ResponseTime)),
             intended_response_time_ns: Quantities::of(&measured.intended_response_times()),
@@ -170,15 +164,15 @@ impl Run {
             retransmissions: totals.retransmissions,
             timeouts: totals.timeouts,
             packets: measured.offered_packets.iter().sum(),
-            rate_bits_per_second: self
+            rate_bits_per_second: run
                 .facts
                 .topology
                 .as_ref()
                 .and_then(|found| found.links.first()?.rate_bits_per_second),
-            busiest_second_bits_per_second: (self.facts.original.as_ref())
+            busiest_second_bits_per_second: (run.facts.original.as_ref())
                 .and_then(|original| original.busiest_second_bits_per_second),
-            events: self.facts.events,
-            wall_ns: self.host.wall_ns,
+            events: run.facts.events,
+            wall_ns: run.host.wall_ns,
         }
     }
 }

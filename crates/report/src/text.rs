@@ -7,10 +7,12 @@ use flowloom_core::units::three_digits;
 
 use crate::answer::{Answer, Distance};
 use crate::compare::{Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement};
+use crate::conclusion::Conclusion;
 use crate::facts::{ClassFacts, LiveFacts, missing_text, set_aside_text};
 use crate::metric::Unit;
-use crate::replications::over_seeds_text;
+use crate::replications::{over_seeds_text, worst_of_seeds};
 use crate::run::Run;
+use crate::summary::Summary;
 use crate::verdict::{Light, Verdict};
 use crate::warning::Warning;
 use crate::words::{by_pattern, counted, thousands};
@@ -20,29 +22,28 @@ pub const WIDTH: usize = 100;
 
 /// What a run replayed, what came of it and whether to believe it, as `run` prints it. `colour` is for the verdict and
 /// for what needs attention.
-pub fn run_text(run: &Run, colour: bool) -> String {
+pub fn run_text(run: &Run, conclusion: &Conclusion, colour: bool) -> String {
     let mut text = String::new();
     for (head, body) in preamble(run) {
         wrap(&mut text, &head, &body);
     }
     text.push('\n');
-    let answer = Answer::of(std::slice::from_ref(run));
-    table(&mut text, &answer, colour);
+    table(&mut text, &Answer::of_run(run, conclusion), colour);
     text.push('\n');
     senders(&mut text, run);
     links(&mut text, run);
     if let Some(live) = &run.facts.live {
         kept_up(&mut text, live);
     }
-    let summary = run.summary();
-    verdict(&mut text, &summary.verdict, colour);
-    warnings(&mut text, &summary.warnings, colour);
+    let Summary { verdict: found, warnings: known, .. } = &conclusion.summary;
+    verdict(&mut text, found, Default::default(), colour);
+    warnings(&mut text, known, colour);
     text
 }
 
 /// What several seeds of an experiment came to together: what was run, statistics with their spread, the worst verdict, and all
 /// warnings once.
-pub fn seeds_text(runs: &[Run], colour: bool) -> String {
+pub fn seeds_text(runs: &[Run], conclusions: &[Conclusion], colour: bool) -> String {
     let mut text = String::new();
     let Some(first) = runs.first() else { return text };
     for (head, body) in preamble(first) {
@@ -51,12 +52,11 @@ pub fn seeds_text(runs: &[Run], colour: bool) -> String {
     let seeds: Vec<String> = runs.iter().map(|run| run.facts.seed.to_string()).collect();
     wrap(&mut text, "seeds         ", &format!("{} (above: the first; each has its folder)", seeds.join(", ")));
     let _ = writeln!(text, "\n{}", over_seeds_text(runs));
-    let summaries: Vec<_> = runs.iter().map(Run::summary).collect();
-    if let Some(worst) = Verdict::worst(summaries.iter().map(|summary| &summary.verdict)) {
-        verdict(&mut text, &worst, colour);
+    if let Some(worst) = worst_of_seeds(runs, conclusions) {
+        verdict(&mut text, &worst.told("seed"), worst.owners("seed"), colour);
     }
     let mut told: Vec<Warning> = Vec::new();
-    for warning in summaries.iter().flat_map(|summary| &summary.warnings) {
+    for warning in conclusions.iter().flat_map(|conclusion| &conclusion.summary.warnings) {
         if !told.iter().any(|known| known.is_alike(warning)) {
             told.push(warning.clone());
         }
@@ -124,6 +124,9 @@ fn comparison_head(text: &mut String, comparison: &Comparison) {
         };
     }
     wrap(text, &comparison.other, &head);
+    if let Some(note) = comparison.note_on_seeds() {
+        wrap(text, "    ", note);
+    }
 }
 
 /// Why each metric is called what it is; those that only distances speak of, by why there is no more.
@@ -235,11 +238,14 @@ fn preamble(run: &Run) -> Vec<(String, String)> {
     // Packets are those of the whole original; with a window of a part of it, its length is told with the connections.
     let partial = run.facts.original.as_ref().is_some_and(|original| original.duration_ns > length.as_nanos());
     let whole = run.facts.original.as_ref().filter(|_| partial).map(|original| original.duration_ns);
-    let jumps = run.facts.clock_jumps_ns();
-    let without_jumps = |nanos: u64| if jumps < nanos { nanos - jumps } else { nanos };
-    parts.push(Unit::Time.show(without_jumps(whole.unwrap_or(length.as_nanos())) as f64));
+    let (long, jumps) = match whole {
+        Some(whole) => (whole, run.facts.clock_jumps_ns()),
+        None => (length.as_nanos(), (length - measured.observed()).as_nanos()),
+    };
+    parts.push(Unit::Time.show(long.saturating_sub(jumps) as f64));
     if jumps > 0 {
-        parts.push(format!("the clock jumps by {}: no rates", Unit::Time.show(jumps as f64)));
+        let rates = if measured.has_clock_jumps() { ": no rates" } else { "" };
+        parts.push(format!("the clock jumps by {}{rates}", Unit::Time.show(jumps as f64)));
     }
     if partial {
         let (start, end) = measured.window;
@@ -272,7 +278,8 @@ fn preamble(run: &Run) -> Vec<(String, String)> {
     how.push(format!("seed {}", run.facts.seed));
     if let Some(wall) = run.host.wall_ns.filter(|&wall| wall > 0) {
         // The run covers at least what comes before the window's end.
-        let factor = without_jumps(measured.window.1.since(Time::ZERO).as_nanos()) as f64 / wall as f64;
+        let before = measured.window.0.since(Time::ZERO);
+        let factor = (before + measured.observed()).as_nanos() as f64 / wall as f64;
         let factor = if factor < 1e3 { three_digits(factor) } else { thousands(factor.round() as u64) };
         how.push(format!("wall {}, {factor}x real time", Duration::from_nanos(wall)));
     }
@@ -425,12 +432,14 @@ fn judged(word: &str, colour: bool) -> String {
     if colour && word == Judgement::Different.to_string() { painted(word, "33") } else { word.to_owned() }
 }
 
-/// The three words, and below them the reasons of those that are not the best. Doubts stand among the warnings, with remedies.
-fn verdict(text: &mut String, verdict: &Verdict, colour: bool) {
-    let words = verdict.words().map(|(name, word, light)| match colour {
-        true => format!("{name} {}", painted(&word, code(light))),
-        false => format!("{name} {word}"),
+/// The three words with their owners, and below them the reasons of those that are not the best. Doubts stand among the warnings, with
+/// remedies.
+fn verdict(text: &mut String, verdict: &Verdict, owners: [String; 3], colour: bool) {
+    let words = verdict.words().into_iter().zip(owners).map(|((name, word, light), owners)| match colour {
+        true => format!("{name} {}{owners}", painted(&word, code(light))),
+        false => format!("{name} {word}{owners}"),
     });
+    let words: Vec<String> = words.collect();
     let _ = writeln!(text, "{}", words.join("   "));
     for (head, reasons) in [("  accounted: ", &verdict.accounted.reasons), ("  fidelity:  ", &verdict.fidelity.reasons)]
     {

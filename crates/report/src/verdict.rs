@@ -170,23 +170,6 @@ impl Verdict {
         self.accounted.word.light().max(self.plausible.word.light()).max(self.fidelity.word.light())
     }
 
-    /// The worst words of several runs, each with the reasons of the first run that has it; `None` without runs.
-    pub fn worst<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> Option<Verdict> {
-        fn worse<T: Copy + Ord>(worst: &mut Word<T>, other: &Word<T>) {
-            if other.word > worst.word {
-                *worst = other.clone();
-            }
-        }
-        let mut verdicts = verdicts.into_iter();
-        let mut worst = verdicts.next()?.clone();
-        for other in verdicts {
-            worse(&mut worst.accounted, &other.accounted);
-            worse(&mut worst.plausible, &other.plausible);
-            worse(&mut worst.fidelity, &other.fidelity);
-        }
-        Some(worst)
-    }
-
     /// The words with what they are words for.
     pub fn words(&self) -> [(&'static str, String, Light); 3] {
         let Verdict { accounted, plausible, fidelity } = self;

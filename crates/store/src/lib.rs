@@ -9,6 +9,7 @@
 //! | `run_folder`, `reserve`, `staged` | run folders; room kept back for a full disk; names given when a file is complete |
 //! | `table` | the typed layer over Parquet: each table's columns once |
 //! | `results` | results of other tools |
+//! | `silence` | jumps of a clock |
 //! | `harpoon`, `swing`, `histogram`, `lengths`, `rates`, `mahimahi` | files of models, tables, lengths, rates, traces of links |
 //! | `vcsim` | VCSIM's specifications |
 //! | `addresses` | what is kept of addresses |
@@ -27,6 +28,7 @@ pub mod rates;
 pub mod reserve;
 pub mod results;
 pub mod run_folder;
+pub mod silence;
 pub mod staged;
 pub mod swing;
 mod table;

@@ -10,7 +10,7 @@ use flowloom::core::cell::slot::MicroDynamics;
 use flowloom::time::Duration;
 use flowloom::units::{Limit, Rate};
 
-use super::shared::{Capture, Form, GuestSide, whole};
+use super::shared::{Capture, Form, GuestSide, rate, whole};
 
 /// `flowloom model`
 #[derive(Debug, Args)]
@@ -72,7 +72,7 @@ Examples:
 #[derive(Clone, Debug, Args)]
 pub struct PipeModel {
     /// Rate for TCP payload; with --cells, line rate for ATM cells
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "RATE", value_parser = rate::<Rate>, allow_hyphen_values = true)]
     pub rate: Rate,
     /// Carry each segment in an AAL5 frame of ATM cells
     #[arg(long)]

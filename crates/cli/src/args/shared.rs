@@ -186,6 +186,14 @@ pub(super) fn whole(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("not a whole number from 0 to {}", u64::MAX))
 }
 
+/// A rate; a whole number alone is of bit/s, as in an experiment.
+pub(super) fn rate<T: std::str::FromStr>(text: &str) -> Result<T, T::Err> {
+    match text.parse::<u64>() {
+        Ok(bits) => format!("{bits}bit/s").parse(),
+        Err(_) => text.parse(),
+    }
+}
+
 /// A share of a link's rate: `85%`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load(pub f64);

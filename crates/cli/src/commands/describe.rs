@@ -6,7 +6,7 @@ use flowloom::input::{self, Kind};
 use flowloom::report::describe::text::description_text;
 use flowloom::report::describe::{described_run_text, joint_warm_up_text};
 use flowloom::report::{html, text};
-use flowloom::results::{check_target, write_page, write_report};
+use flowloom::results::{check_target, write_page, write_report_of};
 use flowloom::{DescribeOptions, Error, describe, describe_run};
 use serde_json::json;
 
@@ -49,7 +49,7 @@ fn run_folder(args: &args::Describe, folder: &Path, options: &DescribeOptions, m
     let description = describe_run(folder, options)?;
     let (runs, described, warm_up) = (&description.variant.runs, &description.described, &description.warm_up);
     if let Some(path) = &args.html {
-        write_report(std::slice::from_ref(&description.variant), path)?;
+        write_report_of(std::slice::from_ref(&description.variant), &[&description.conclusions], path)?;
     }
     let object = || match &described[..] {
         [one] => json!(one),
@@ -57,9 +57,10 @@ fn run_folder(args: &args::Describe, folder: &Path, options: &DescribeOptions, m
     };
     let text = || {
         let colour = output::colour();
-        let each = runs.iter().zip(described);
-        let tables: Vec<String> =
-            each.map(|(run, one)| text::run_text(run, colour) + "\n" + &described_run_text(one)).collect();
+        let each = runs.iter().zip(&description.conclusions).zip(described);
+        let tables: Vec<String> = each
+            .map(|((run, found), one)| text::run_text(run, found, colour) + "\n" + &described_run_text(one))
+            .collect();
         let page = args.html.as_ref().map(|path| format!("\nreport        {}\n", path.display()));
         tables.join("\n") + &joint_warm_up_text(warm_up) + &page.unwrap_or_default()
     };

@@ -2,8 +2,8 @@
 
 use flowloom::input::{self, Kind};
 use flowloom::live::guests::Guest;
-use flowloom::report::replications::over_seeds;
-use flowloom::report::{Run, text};
+use flowloom::report::replications::{over_seeds, worst_of_seeds};
+use flowloom::report::text;
 use flowloom::results::REPORT_FILE;
 use flowloom::sim::events::Implementation;
 use flowloom::{Error, Ran, RunOptions, VcsimOptions, run_files, run_vcsim};
@@ -50,17 +50,18 @@ pub fn options(args: &args::Run, guests: Vec<Guest>) -> Result<RunOptions, Error
 
 /// Answers with what runs came to: in text each with its original, and then where the folder is.
 fn answer(ran: &Ran, manner: Manner) -> Result<(), Error> {
-    let object = || match &ran.runs[..] {
-        [run] => json!(run.summary()),
-        runs => json!({
-            "over_seeds": over_seeds(runs),
-            "runs": runs.iter().map(Run::summary).collect::<Vec<_>>(),
+    let object = || match &ran.conclusions[..] {
+        [only] => json!(only.summary),
+        conclusions => json!({
+            "verdict": worst_of_seeds(&ran.runs, conclusions),
+            "over_seeds": over_seeds(&ran.runs),
+            "runs": conclusions.iter().map(|one| &one.summary).collect::<Vec<_>>(),
         }),
     };
     let text = || {
-        let tables = match &ran.runs[..] {
-            [run] => text::run_text(run, output::colour()),
-            runs => text::seeds_text(runs, output::colour()),
+        let tables = match (&ran.runs[..], &ran.conclusions[..]) {
+            ([run], [found]) => text::run_text(run, found, output::colour()),
+            (runs, conclusions) => text::seeds_text(runs, conclusions, output::colour()),
         };
         let folder = ran.folder.display();
         format!("{tables}run      {folder}        report   {folder}/{REPORT_FILE}\n")

@@ -40,7 +40,8 @@ pub fn run(args: &args::Shell, verbose: bool) -> Result<Exit, Error> {
     let Some(code) = ran.guest_code else {
         return Ok(if ran.is_invalid() { Exit::Invalid } else { Exit::Done });
     };
-    let verdict = ran.runs.first().map_or_else(String::new, |run| run.accounted().to_string());
+    let verdict =
+        ran.conclusions.first().map_or_else(String::new, |one| one.summary.verdict.accounted.word.to_string());
     eprintln!("flowloom: {verdict}; run {0}, report {0}/{REPORT_FILE}", ran.folder.display());
     Ok(Exit::OfProgram(code))
 }

@@ -114,6 +114,12 @@ fn every_field_is_documented() {
     for file in ["c.pcap", "long.parquet"] {
         check("fit", &bench.json(&["fit", file, "--json"]));
     }
+    // No wait is above zero: no law, and no distance that one would have to keep.
+    bench.file("z.cvec", b"# tcvec format version 2\nSEQ 0 1 1 0\nw 65535 5840\nr 20000\n> 300\nt 0\n< 5000\n");
+    let fitted = bench.json(&["fit", "z.cvec", "--json"]);
+    let waits = fitted["variables"].as_array().unwrap().iter().find(|one| one["variable"] == "acceptor-wait").unwrap();
+    assert!(waits["largest_ks"].is_null(), "{waits}");
+    check("fit", &fitted);
     check("fit --model swing", &bench.json(&["fit", "c.pcap", "--model", "swing", "-o", "swing.json", "--json"]));
     bench.file("h.toml", crate::harpoon::SESSIONS.as_bytes());
     bench.flowloom(&["model", "h.toml", "-o", "h.parquet", "--duration", "60s"]).succeeded();

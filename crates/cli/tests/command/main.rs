@@ -33,6 +33,7 @@ mod plausibility;
 mod rootless;
 mod round_trip;
 mod run_folders;
+mod seeds;
 mod sources;
 mod swing;
 mod threads;

@@ -15,7 +15,7 @@ pub fn changes(experiment: &Experiment, source: &Source) -> Vec<String> {
     let mut say = |is_changed: bool, what: &dyn Fn() -> String| found.extend(is_changed.then(what));
     say(workload.structure != usual.structure, &|| format!("structure {}", workload.structure.name()));
     say(workload.load.is_some(), &|| "another load".to_owned());
-    say(run.variation().is_some(), &|| "starts drawn anew".to_owned());
+    say(source.is_draw(run.variation()), &|| "starts drawn anew".to_owned());
     say(constrains(network, source), &|| format!("rate {}", network.bottleneck.rate));
     let Network { bottleneck, .. } = network;
     let queue = Network::default().bottleneck.queue;
@@ -40,12 +40,16 @@ fn constrains(network: &Network, source: &Source) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use flowloom_core::time::Duration;
+
     use super::*;
+    use crate::workload::generation::Blocks;
 
     fn of(keys: &[(&str, &str)]) -> Vec<String> {
         let mut source = Source::none();
         // 8 Mbit/s in the busiest 10 ms.
         source.facts.capture.peak_10ms_bytes = 10_000;
+        source.blocks = Some(Blocks { length: Duration::from_secs(1), count: 20 });
         let experiment =
             keys.iter().try_fold(Experiment::of("a.pcap"), |experiment, (key, value)| experiment.with(key, value));
         changes(&experiment.unwrap(), &source)

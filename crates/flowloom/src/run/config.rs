@@ -51,7 +51,8 @@ pub fn config(
         ))
         .hint("connections start for measure.duration; without it, for the length of the capture"));
     }
-    let rate = |key: &str, choice: &Quantity<RateChoice>| link_rate(key, choice, facts, length);
+    // Jumps of the clock are no part of the time that carried the load.
+    let rate = |key: &str, choice: &Quantity<RateChoice>| link_rate(key, choice, facts, facts.observed());
     let network: Config = experiment.network.config(shape, window, traces, rate)?;
     let config = Config {
         classes: senders.classes(),

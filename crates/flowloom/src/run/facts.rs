@@ -6,7 +6,7 @@ use std::path::Path;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
 use flowloom_models::Variation;
-use flowloom_report::{Facts, HostFacts, Original, Run};
+use flowloom_report::{Facts, HostFacts, Original, Summary};
 use flowloom_sim::Config;
 use flowloom_store::workload::TrafficFacts;
 
@@ -87,7 +87,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         original: source.path.as_ref().map(|_| Original {
             packets: capture.packets,
             duration_ns: capture.duration_ns,
-            clock_jumps_ns: source.facts.traffic.clock_jumps().as_nanos(),
+            clock_jumps_ns: source.facts.traffic.clock_jumps().total().as_nanos(),
             connections: capture.connections.total,
             totals_only,
             payload: capture.payload,
@@ -192,9 +192,9 @@ fn of_datagrams(plan: &Plan, source: &Source) -> Option<Warning> {
 }
 
 /// Run.json: the facts and, beside them, the answer; without what may vary between machines.
-pub fn described(facts: &Facts, run: &Run) -> serde_json::Value {
+pub fn described(facts: &Facts, summary: &Summary) -> serde_json::Value {
     let mut object = facts.to_json();
-    let mut summary = serde_json::to_value(run.summary()).unwrap_or_default();
+    let mut summary = serde_json::to_value(summary).unwrap_or_default();
     if let Some(fields) = summary.as_object_mut() {
         fields.remove("wall_ns");
     }

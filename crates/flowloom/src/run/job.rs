@@ -10,7 +10,7 @@ use flowloom_core::record::Series;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::LinkSide;
 use flowloom_live::{Observed, Problem};
-use flowloom_report::{Accounted, Facts, Run};
+use flowloom_report::{Accounted, Conclusion, Facts, Run};
 use flowloom_sim::Config;
 use flowloom_store::run_folder::{RunFolder, RunIndex, RunOptions as FolderOptions, RunWriter, TrafficPoint};
 
@@ -37,6 +37,8 @@ pub struct Ran {
     pub folder: PathBuf,
     /// The runs, in the order of their seeds.
     pub runs: Vec<Run>,
+    /// What is concluded from each.
+    pub conclusions: Vec<Conclusion>,
     /// Seeds that were not begun because the work was stopped.
     pub not_begun: usize,
     /// What the program that a live run was there for ended with, as shells have it.
@@ -46,8 +48,23 @@ pub struct Ran {
 impl Ran {
     /// Whether a result is INVALID, or the run was stopped before its end.
     pub fn is_invalid(&self) -> bool {
-        let is_invalid = |run: &Run| run.accounted() == Accounted::Invalid || run.facts.interrupted;
-        self.not_begun > 0 || self.runs.iter().any(is_invalid)
+        let is_invalid = |one: &Conclusion| one.summary.verdict.accounted.word == Accounted::Invalid;
+        let is_interrupted = |run: &Run| run.facts.interrupted;
+        self.not_begun > 0 || self.conclusions.iter().any(is_invalid) || self.runs.iter().any(is_interrupted)
+    }
+}
+
+/// Runs that are complete, with what is concluded from each.
+#[derive(Default)]
+struct Completed {
+    runs: Vec<Run>,
+    conclusions: Vec<Conclusion>,
+}
+
+impl FromIterator<(Run, Conclusion)> for Completed {
+    fn from_iter<T: IntoIterator<Item = (Run, Conclusion)>>(completed: T) -> Completed {
+        let (runs, conclusions) = completed.into_iter().unzip();
+        Completed { runs, conclusions }
     }
 }
 
@@ -69,17 +86,18 @@ impl<'a> Job<'a> {
     /// What a driver or the disk could not do.
     pub fn run(self) -> Result<Ran, Error> {
         let plan = self.setup.plan;
-        let (runs, not_begun) = match plan.experiment.run.seeds[..] {
-            [seed] => (vec![self.single(seed)?], 0),
+        let Completed { runs, conclusions } = match plan.experiment.run.seeds[..] {
+            [seed] => Completed::from_iter([self.single(seed)?]),
             _ => self.several()?,
         };
+        let not_begun = plan.experiment.run.seeds.len() - runs.len();
         let guest_code = *locked(&self.guest);
         self.keep_workloads()?;
-        Ok(Ran { folder: plan.target.clone(), runs, not_begun, guest_code })
+        Ok(Ran { folder: plan.target.clone(), runs, conclusions, not_begun, guest_code })
     }
 
     /// The only run.
-    fn single(&self, seed: u64) -> Result<Run, Error> {
+    fn single(&self, seed: u64) -> Result<(Run, Conclusion), Error> {
         let Setup { plan, options, .. } = self.setup;
         let progress = self.progress(1);
         self.simulate(seed, &plan.target, &progress, threads(options.jobs) > 1)
@@ -102,7 +120,7 @@ impl<'a> Job<'a> {
     }
 
     /// One run folder per seed, side by side on all cores, and an index above them.
-    fn several(&self) -> Result<(Vec<Run>, usize), Error> {
+    fn several(&self) -> Result<Completed, Error> {
         let Setup { plan, options, context, .. } = self.setup;
         let whole = RunIndex::prepare(&plan.target, options.replace).map_err(Error::new)?;
         let seeds = &plan.experiment.run.seeds;
@@ -120,15 +138,16 @@ impl<'a> Job<'a> {
             run
         });
         drop(progress);
-        let mut runs = runs.into_iter().collect::<Result<Vec<Run>, Error>>()?;
+        let mut completed = runs.into_iter().collect::<Result<Completed, Error>>()?;
+        let Completed { runs, conclusions } = &mut completed;
         let not_begun = seeds.len() - runs.len();
         if not_begun > 0 {
             context.warn(&Warning::SeedsNotBegun { seeds: seeds.len(), not_begun });
         }
         RunIndex::of_seeds(runs.iter().map(|run| run.facts.seed)).write(whole.path()).map_err(Error::new)?;
-        write_own_report(&mut runs, whole.path())?;
+        write_own_report(runs, conclusions, whole.path())?;
         whole.finish().map_err(Error::new)?;
-        Ok((runs, not_begun))
+        Ok(completed)
     }
 
     fn progress(&self, runs: u64) -> Progress<'a> {
@@ -139,7 +158,13 @@ impl<'a> Job<'a> {
 
     /// One run, from the workload file to a complete run folder with its report; `beside` other threads that read and
     /// write, or all on this one.
-    fn simulate(&self, seed: u64, target: &Path, progress: &Progress<'_>, beside: bool) -> Result<Run, Error> {
+    fn simulate(
+        &self,
+        seed: u64,
+        target: &Path,
+        progress: &Progress<'_>,
+        beside: bool,
+    ) -> Result<(Run, Conclusion), Error> {
         let stopwatch = Stopwatch::start();
         let Setup { plan, senders, context, .. } = self.setup;
         let Prepared { source, config, live } = self.setup.prepared(seed);
@@ -208,7 +233,7 @@ fn complete(
     mut facts: Facts,
     target: &Path,
     stopwatch: Stopwatch,
-) -> Result<Run, Error> {
+) -> Result<(Run, Conclusion), Error> {
     for row in observed.into_iter().flat_map(live::lateness) {
         writer.lateness(row).map_err(Error::new)?;
     }
@@ -227,11 +252,11 @@ fn complete(
     // The folder says that it is not complete until it has its name; the run knows better.
     run.facts = facts.clone();
     run.name = file_name(target);
+    let conclusion = run.conclude();
     let mut alone = vec![run];
-    write_own_report(&mut alone, &folder)?;
-    let run = alone.swap_remove(0);
-    writer.finish(&described(&facts, &run), &host.to_json()).map_err(Error::new)?;
-    Ok(run)
+    write_own_report(&mut alone, std::slice::from_ref(&conclusion), &folder)?;
+    writer.finish(&described(&facts, &conclusion.summary), &host.to_json()).map_err(Error::new)?;
+    Ok((alone.swap_remove(0), conclusion))
 }
 
 /// What of `series` is not before `shift`, counted from there.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use flowloom_models::FEWEST_BLOCKS;
+use flowloom_models::{FEWEST_BLOCKS, Variation};
 use flowloom_report::facts::set_aside_text;
 
 use crate::context::Context;
@@ -20,13 +20,14 @@ use crate::workload::source::{Inputs, Source};
 /// What the inputs could not be read as, or the model not make; a workload without anything to replay.
 pub fn workloads(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> Result<Vec<Source>, Error> {
     let sources = open_or_make(plan, capture, context)?;
-    let seeds = &plan.experiment.run.seeds;
-    sources.iter().enumerate().try_for_each(|(place, source)| refuse_empty(plan, source, seeds.get(place)))?;
-    let blocks = sources.first().and_then(|source| source.blocks);
-    let is_one_block = blocks.is_some_and(|blocks| blocks.count < 2);
-    if plan.experiment.run.seeds.len() > 1 && (is_one_block || !plan.experiment.draws()) {
+    sources.iter().try_for_each(|source| refuse_empty(plan, source))?;
+    let (seeds, variation) = (&plan.experiment.run.seeds, plan.experiment.run.variation());
+    let Some(first) = sources.first().filter(|source| source.path.is_some()) else { return Ok(sources) };
+    if variation.is_some() && !first.is_draw(variation) {
+        context.warn(&Warning::TooShortToDraw { length: first.facts.observed() });
+    } else if seeds.len() > 1 && !plan.experiment.draws() {
         context.warn(&Warning::SeedsAlike);
-    } else if let Some(Blocks { length, count }) = blocks.filter(|blocks| blocks.count < FEWEST_BLOCKS) {
+    } else if let Some(Blocks { length, count }) = first.blocks.filter(|blocks| blocks.count < FEWEST_BLOCKS) {
         context.warn(&Warning::FewBlocks { length, blocks: count });
     }
     Ok(sources)
@@ -35,15 +36,20 @@ pub fn workloads(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) ->
 fn open_or_make(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> Result<Vec<Source>, Error> {
     let capture = CaptureOptions { missing: Some(plan.experiment.workload.missing), ..capture.clone() };
     let inputs = Inputs { paths: &plan.sources, kind: plan.kind, capture: &capture, target: &plan.target };
-    let (workload, variation) = (&plan.experiment.workload, plan.experiment.run.variation());
+    let workload = &plan.experiment.workload;
     let base = match workload.model {
         None => Some(Source::open(inputs, context)?),
         Some(_) => None,
     };
+    let is_too_short = |variation: Variation| {
+        variation == Variation::Blocks && base.iter().any(|base| !Blocks::fit(base.facts.observed()))
+    };
+    let variation = plan.experiment.run.variation().filter(|variation| !is_too_short(*variation));
     let base = match base {
         Some(base) if base.path.is_none() || !(workload.is_made() || variation.is_some()) => return Ok(vec![base]),
         base => base,
     };
+    base.iter().try_for_each(|base| refuse_empty(plan, base))?;
     let seeds = &plan.experiment.run.seeds;
     let seeds = if workload.is_drawn() || variation.is_some() { &seeds[..] } else { &seeds[..1] };
     let duration = plan.experiment.measure.duration.as_ref().map(|duration| duration.value);
@@ -59,14 +65,9 @@ fn open_or_make(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> 
 }
 
 /// Refuses a workload without anything to replay.
-fn refuse_empty(plan: &Plan, source: &Source, seed: Option<&u64>) -> Result<(), Error> {
+fn refuse_empty(plan: &Plan, source: &Source) -> Result<(), Error> {
     if source.path.is_none() || source.facts.connections > left_out_flows(plan, source) {
         return Ok(());
-    }
-    if let (Some(_), Some(seed)) = (plan.experiment.run.variation(), seed) {
-        return Err(Error::new(format_args!("the draw of seed {seed} holds no connection")).hint(
-            "the capture is too short or too quiet to draw blocks of: leave out that seed, or use --vary nothing",
-        ));
     }
     let error = Error::new("there is no connection to replay");
     let flows = left_out_flows(plan, source);

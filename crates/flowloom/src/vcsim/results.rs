@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use flowloom_report::statistics::Estimate;
+use flowloom_report::statistics::{Estimate, Interval};
 use flowloom_sim::cells::{HostResults, Results, RouterResults, Spread};
 use serde_json::{Value, json};
 
@@ -107,20 +107,15 @@ pub fn text_of_several(runs: &[(u64, Results)], names: &Names) -> String {
     let mut text = format!("{} runs; means and 95 % intervals over them\n", runs.len());
     for (place, (name, _)) in found[0].iter().enumerate() {
         let values: Vec<f64> = found.iter().map(|run| run[place].1).collect();
-        let (mean, low, high) = interval(&values);
-        let _ = writeln!(text, "    {name:<50} {mean:>16.3}  {low:.3} to {high:.3}");
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let _ = write!(text, "    {name:<50} {mean:>16.3}");
+        // One run has no interval.
+        if let Some(Interval { low, high }) = Estimate::of_mean(&values).map(|mean| mean.interval_from_zero(0.95)) {
+            let _ = write!(text, "  {low:.3} to {high:.3}");
+        }
+        text.push('\n');
     }
     text
-}
-
-fn interval(values: &[f64]) -> (f64, f64, f64) {
-    match Estimate::of_mean(values) {
-        Some(estimate) => {
-            let interval = estimate.interval(0.95);
-            (estimate.value, interval.low, interval.high)
-        }
-        None => (values[0], values[0], values[0]),
-    }
 }
 
 fn spread_json(spread: &Spread) -> Value {

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, Side};
 use flowloom_models::generate::SourceModel;
@@ -15,6 +16,7 @@ use flowloom_models::{
 };
 use flowloom_report::facts::DrawnPayload;
 use flowloom_store::formats::{Sorter, Tally};
+use flowloom_store::silence::ClockJumps;
 use flowloom_store::workload::{
     CaptureFacts, InputFile, Provenance, TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter,
 };
@@ -77,8 +79,35 @@ pub struct Generation<'a> {
 pub struct Blocks {
     /// How long one is.
     pub length: Duration,
-    /// Whole blocks of the workload. Of fewer than two nothing is drawn.
+    /// Whole blocks of the workload, at least two.
     pub count: u64,
+}
+
+impl Blocks {
+    /// Whether two blocks fit into a workload of this length.
+    pub fn fit(length: Duration) -> bool {
+        length >= block_length(length, &mut []) * 2
+    }
+
+    /// Draws without a connection that are tried before the workload is called too sparse for blocks.
+    const MOST_DRAWS: usize = 1_000;
+
+    /// A draw of `length` that holds one of the connections that started at `begun`: one that holds none is drawn anew (methods M.5).
+    /// `None` if there are fewer than two blocks.
+    fn draw(self, begun: &[Time], length: Duration, seed: u64) -> Result<Option<Draw>, Error> {
+        let Blocks { length: block, count } = self;
+        let mut others = Stream::new(seed, Purpose::Resampling, u64::MAX);
+        let seeds = std::iter::once(seed).chain(std::iter::repeat_with(|| others.bits64()));
+        let holds_one = |draw: &Draw| (0..).zip(begun).any(|(id, start)| !draw.starts(id, *start).is_empty());
+        for seed in seeds.take(Blocks::MOST_DRAWS) {
+            match Draw::of_blocks(block * count, block, length, seed) {
+                Some(draw) if !holds_one(&draw) => {}
+                draw => return Ok(draw),
+            }
+        }
+        Err(Error::new(format_args!("no draw of blocks of {block} holds a connection"))
+            .hint("too few connections start to draw from: use --vary \"jitter 1s\", or --vary nothing with one seed"))
+    }
 }
 
 /// What was made.
@@ -151,11 +180,20 @@ impl Generation<'_> {
         vector.protocol == Protocol::Tcp || self.workload.datagrams == DatagramModel::AsSeen
     }
 
+    /// Jumps of the source's clock, which are left out where connections get new starts: nothing is drawn from a silence of years.
+    fn clock_jumps(&self) -> ClockJumps {
+        let has_new_starts = self.workload.load.is_some() || self.variation.is_some();
+        let base = self.base.filter(|_| has_new_starts);
+        base.map_or_else(ClockJumps::default, |base| base.facts.traffic.clock_jumps())
+    }
+
     /// How long connections start before anything is changed.
     fn length(&self) -> Result<Duration, Error> {
         let base = self.base.map(|base| {
+            let observed =
+                Duration::from_nanos(base.facts.capture.duration_ns).saturating_sub(self.clock_jumps().total());
             // What starts with the last packet starts within.
-            Duration::from_nanos(base.facts.capture.duration_ns) + Duration::from_nanos(1)
+            observed + Duration::from_nanos(1)
         });
         base.or(self.duration).ok_or_else(|| {
             Error::usage("measure.duration is missing")
@@ -175,7 +213,12 @@ impl Generation<'_> {
         let path = self.base.and_then(|base| base.path.as_ref());
         let path = path.ok_or_else(|| Error::usage("[workload] names no source and no model"))?;
         let reader = WorkloadReader::open(path).map_err(Error::new)?;
-        Ok(asked(Box::new(reader.map(|vector| vector.map_err(Error::new)))))
+        let jumps = self.clock_jumps();
+        let without_jumps = move |vector: ConnectionVector| {
+            let start = vector.start.before(jumps.before(vector.start));
+            ConnectionVector { start, ..vector }
+        };
+        Ok(asked(Box::new(reader.map(move |vector| vector.map(&without_jumps).map_err(Error::new)))))
     }
 
     /// Writes it to `path`. What has to wait on disk does so beside it.
@@ -186,6 +229,7 @@ impl Generation<'_> {
         let mut length = self.length()?;
         let mut before = None;
         let (mut rtts, mut durations): (Vec<Duration>, Vec<Duration>) = (Vec::new(), Vec::new());
+        let mut begun = Vec::new();
         let (mut starts, mut asked, mut blocks) = (None, None, None);
         if workload.load.is_some() || workload.rtt.is_fitted() || self.variation.is_some() {
             let (mut meter, mut survey) = (LoadMeter::new(length), Survey::new(length));
@@ -200,6 +244,7 @@ impl Generation<'_> {
                 }
                 if self.variation == Some(Variation::Blocks) && self.counts(&vector) {
                     durations.extend(vector.duration());
+                    begun.push(vector.start);
                 }
             }
             if let Some(keys) = &workload.load {
@@ -222,8 +267,10 @@ impl Generation<'_> {
             let draw = match variation {
                 Variation::Blocks => {
                     let block = block_length(of, &mut durations);
-                    blocks = Some(Blocks { length: block, count: of.as_nanos() / block.as_nanos() });
-                    Draw::of_blocks(of, block, length, seed)
+                    let of_blocks = Blocks { length: block, count: of.as_nanos() / block.as_nanos() };
+                    let draw = of_blocks.draw(&begun, length, seed)?;
+                    blocks = draw.as_ref().map(|_| of_blocks);
+                    draw
                 }
                 Variation::Jitter(by) => Some(Draw::of_jitter(by, length, seed)),
             };
@@ -331,7 +378,7 @@ impl Generation<'_> {
         };
         if self.variation.is_some() {
             // Every draw has the link of the original (methods M.5).
-            let share = load.duration.as_secs_f64() / Duration::from_nanos(of.duration_ns.max(1)).as_secs_f64();
+            let share = load.duration.as_secs_f64() / base.facts.observed().max(Duration::from_nanos(1)).as_secs_f64();
             let offered = link_bytes(&base.facts).map(|bytes| bytes.map(|bytes| (bytes as f64 * share).round() as u64));
             let of_base = CaptureFacts { peak_10ms_bytes: of.peak_10ms_bytes, offered_link_bytes: offered, ..of_base };
             return (of_base, TrafficFacts::default());

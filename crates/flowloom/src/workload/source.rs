@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use flowloom_models::Variation;
 use flowloom_report::facts::DrawnPayload;
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::staged::StagedFolder;
@@ -139,6 +140,15 @@ impl Source {
             blocks,
             payload,
         })
+    }
+
+    /// Whether it is a draw with `variation`: of a workload too short for two blocks, none is made.
+    pub fn is_draw(&self, variation: Option<Variation>) -> bool {
+        match variation {
+            Some(Variation::Blocks) => self.blocks.is_some(),
+            Some(Variation::Jitter(_)) => true,
+            None => false,
+        }
     }
 
     /// Its connections and flows, none if only sources send.

@@ -81,6 +81,9 @@ pub enum Missing {
     /// One side has none.
     #[error("no values in {0}")]
     In(String),
+    /// The clock jumps in a window.
+    #[error("no rates over time: the clock jumps")]
+    ClockJumps,
     /// Queues of the original were not seen.
     #[error("no values in the original, whose queues were not seen")]
     OriginalQueues,

@@ -65,6 +65,15 @@ impl Comparison {
         self.differences.iter().find(|difference| difference.metric == metric)
     }
 
+    /// What numbers are of where a side has several seeds; `None` of single runs.
+    pub fn note_on_seeds(&self) -> Option<&'static str> {
+        let is_of_seeds = self.replications.iter().any(|count| *count > 1);
+        is_of_seeds.then_some(
+            "Distances, ratios and largest differences are of the values of all seeds together. Verdicts are of the mean over the \
+             seeds of the statistic that each has: \"mean p50\" is the mean of their medians.",
+        )
+    }
+
     /// The metric of the card that is farthest apart, among those with ten values and more.
     pub fn worst_score(&self) -> Option<&Score> {
         worst(&self.card)

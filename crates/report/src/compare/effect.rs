@@ -115,6 +115,8 @@ pub(super) struct Evidence {
 pub struct Asked {
     /// Which.
     pub statistic: Statistic,
+    /// Replications of the other.
+    pub replications: usize,
     /// The other's: the mean over its replications.
     pub other: f64,
     /// Its Student interval over replications, if there are enough.
@@ -135,10 +137,11 @@ impl Known<'_> {
         let effect = self.evidence(&[statistic], options).effects.pop();
         Some(Asked {
             statistic,
+            replications: other.len(),
             other: mean(&other),
             other_interval: Estimate::of_mean(&other)
                 .filter(|_| spread)
-                .map(|estimate| estimate.interval(options.confidence)),
+                .map(|estimate| estimate.interval_from_zero(options.confidence)),
             ratio: (reference > 0.0).then(|| mean(&other) / reference),
             ratio_interval: effect.and_then(|effect| effect.ratio_interval),
         })
@@ -206,7 +209,7 @@ impl Known<'_> {
         let bins = BLOCK_NS.div_ceil(self.bin_ns.max(1)) as usize;
         let found = BlockEstimate::of_difference(a, b, bins, paired)?;
         let reference = mean(a);
-        let of_reference = |difference: f64| 1.0 + difference / reference;
+        let of_reference = |difference: f64| (1.0 + difference / reference).max(0.0);
         let interval = found.estimate.interval(options.confidence);
         let ratio =
             (reference > 0.0).then(|| Interval { low: of_reference(interval.low), high: of_reference(interval.high) });

@@ -37,6 +37,10 @@ impl Side<'_> {
         }
     }
 
+    fn has_clock_jumps(&self) -> bool {
+        self.runs.iter().any(|run| run.measurements.has_clock_jumps())
+    }
+
     fn is_one_draw(&self) -> bool {
         WorkloadMark::is_one_draw(self.runs.iter().map(|run| run.measurements.workload))
     }
@@ -109,6 +113,9 @@ impl<'a> Pair<'a> {
         of: impl Fn(Class) -> bool + Copy,
         options: &Options,
     ) -> Result<Drafted, Missing> {
+        if metric.is_series() && [&self.reference, &self.other].iter().any(|side| side.has_clock_jumps()) {
+            return Err(Missing::ClockJumps);
+        }
         let samples = self.samples(metric, of);
         let [a, b] = [Sample::pooled(&samples[0]), Sample::pooled(&samples[1])];
         // The original, or the vectors.

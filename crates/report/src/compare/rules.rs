@@ -149,16 +149,25 @@ impl Rule {
             Demand::Ks(most) => of_distance(difference.ks, most),
             Demand::TolerantKs(most) => of_distance(difference.tolerant_ks, most),
             Demand::Ratio(statistic, bound) => match asked(statistic) {
-                Some(asked) => bound.held(asked.ratio, asked.ratio_interval, three_digits),
+                Some(asked) => told_of(asked, bound.held(asked.ratio, asked.ratio_interval, three_digits)),
                 None => (Held::CouldNotTell, "too few values".to_owned()),
             },
             Demand::Value(statistic, bound) => match asked(statistic) {
                 Some(asked) => {
-                    bound.held(Some(asked.other), asked.other_interval, |value| self.metric.unit().show(value))
+                    let show = |value| self.metric.unit().show(value);
+                    told_of(asked, bound.held(Some(asked.other), asked.other_interval, show))
                 }
                 None => (Held::CouldNotTell, "too few values".to_owned()),
             },
         }
+    }
+}
+
+/// What was found of a statistic; of several seeds it is the mean of what each has.
+fn told_of(asked: &Asked, (held, found): (Held, String)) -> (Held, String) {
+    match asked.replications {
+        1 => (held, found),
+        seeds => (held, format!("{found}, by the means over {seeds} seeds")),
     }
 }
 

@@ -9,7 +9,7 @@ use super::effect::{Effect, Evidence};
 use super::options::Options;
 use super::outcome::{Basis, Judgement, Outcome};
 use crate::metric::{Metric, Unit};
-use crate::statistics::{Correction, Interval, Tolerance};
+use crate::statistics::{Correction, Interval, Statistic, Tolerance};
 use crate::words::counted;
 
 /// What is said of a metric.
@@ -123,7 +123,8 @@ fn two_digits(count: u64) -> u64 {
     count.div_ceil(unit) * unit
 }
 
-/// `p99 +12.1 % [+8.0 %, +16.2 %]`, or in the metric's unit where the reference is zero.
+/// `p99 +12.1 % [+8.0 %, +16.2 %]`, or in the metric's unit where the reference is zero; over replications `mean p99`, the mean of the
+/// quantile that each has. No quantity falls by more than all of it.
 fn change(metric: Metric, effect: &Effect) -> String {
     let signed = |value: f64| {
         let sign = if value < 0.0 { "-" } else { "+" };
@@ -133,8 +134,13 @@ fn change(metric: Metric, effect: &Effect) -> String {
         }
     };
     let Interval { low, high } = effect.interval;
+    let low = low.max(-effect.reference);
+    let mean = match effect.statistic {
+        Statistic::Quantile(_) if effect.replicated.is_some() => "mean ",
+        Statistic::Quantile(_) | Statistic::Mean => "",
+    };
     let at_least = if effect.at_least { " (unfinished values count as the least that they can be)" } else { "" };
-    format!("{} {} [{}, {}]{at_least}", effect.statistic, signed(effect.difference), signed(low), signed(high))
+    format!("{mean}{} {} [{}, {}]{at_least}", effect.statistic, signed(effect.difference), signed(low), signed(high))
 }
 
 fn p_text(effect: &Effect, correction: Correction) -> String {

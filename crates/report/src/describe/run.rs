@@ -7,6 +7,7 @@ use flowloom_models::fit::{Tail, Values, kolmogorov_smirnov};
 use flowloom_store::run_folder::Point;
 use serde::Serialize;
 
+use crate::conclusion::Conclusion;
 use crate::dependence::Dependence;
 use crate::marginals::{Marginal, marginals};
 use crate::metric::Metric;
@@ -120,12 +121,12 @@ pub struct ParetoTail {
 }
 
 impl DescribedRun {
-    /// That of a run.
-    pub fn of(run: &Run) -> DescribedRun {
+    /// That of a run from which this was concluded.
+    pub fn of(run: &Run, conclusion: &Conclusion) -> DescribedRun {
         let measured = &run.measurements;
         DescribedRun {
             name: run.name.clone(),
-            summary: run.summary(),
+            summary: conclusion.summary.clone(),
             breakdowns: breakdowns(measured),
             fairness: fairness(run),
             links: links(run),

@@ -14,6 +14,7 @@ use flowloom_core::sketch::Sketch;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Evidence, LinkSide, Pattern, Protocol, Side};
 use flowloom_models::fit::{Family, Fit, Tail, Values, fit, largest_distance};
+use flowloom_store::silence::JUMP;
 use serde::Serialize;
 
 pub use variable::FitVariable;
@@ -69,8 +70,8 @@ pub struct FittedVariable {
     pub max: f64,
     /// The laws, the nearest by Kolmogorov-Smirnov distance first.
     pub laws: Vec<FittedLaw>,
-    /// The largest distance of a law that describes the values (methods E.7).
-    pub largest_ks: f64,
+    /// The largest distance of a law that describes the values (methods E.7); null where none is above zero.
+    pub largest_ks: Option<f64>,
     /// The family that the values are most likely of (Akaike's criterion); null without laws.
     pub most_likely: Option<&'static str>,
     /// What to write in an experiment: the nearest law if it describes the values, else the values themselves.
@@ -138,7 +139,9 @@ impl Fitter {
         self.from_left += u64::from(vector.initiator_side == LinkSide::Left);
         let nanos = |time: Option<Duration>| time.map(Duration::as_nanos);
         let last = self.last_start.replace(vector.start);
-        self.put(FitVariable::Interarrival, last.map(|last| vector.start.since(last).as_nanos()));
+        // A jump of the clock is no time between two connections.
+        let gap = last.map(|last| vector.start.since(last)).filter(|gap| *gap <= JUMP);
+        self.put(FitVariable::Interarrival, nanos(gap));
         self.put(FitVariable::ConnectionBytes, [Side::BOTH.map(|side| vector.bytes(side)).iter().sum()]);
         self.put(FitVariable::Duration, nanos(vector.duration()));
         self.put(FitVariable::Rtt, nanos(vector.min_rtt()));
@@ -220,8 +223,8 @@ fn fitted(variable: FitVariable, sketch: &Sketch) -> Option<FittedVariable> {
     let likeliest = fits.iter().min_by(|one, other| one.aic.total_cmp(&other.aic));
     let (most_likely, least) = (likeliest.map(|fit| fit.family.name()), likeliest.map_or(0.0, |fit| fit.aic));
     let laws: Vec<FittedLaw> = fits.into_iter().map(|fit| fitted_law(fit, share, least, variable.unit())).collect();
-    let largest_ks = largest_distance(values.count());
-    let proposed = match laws.first().filter(|law| law.ks <= largest_ks) {
+    let largest_ks = (values.count() > 0).then(|| largest_distance(values.count()));
+    let proposed = match laws.first().filter(|law| largest_ks.is_some_and(|largest| law.ks <= largest)) {
         Some(law) => Proposed { kind: law.kind, numbers: law.numbers.clone(), quantities: law.quantities.clone() },
         None => {
             let law = empirical_law(&all);
@@ -354,7 +357,8 @@ mod tests {
         let mut sketch = Sketch::default();
         sketch.extend((0..300).flat_map(|i| [20_000_000 + 1_000 * i, 3_000_000_000 + 70_000 * i]));
         let found = fitted(FitVariable::InitiatorWait, &sketch).unwrap();
-        assert!(found.laws[0].ks > found.largest_ks && found.largest_ks == 0.05, "{:?}", found.laws[0]);
+        assert_eq!(found.largest_ks, Some(0.05));
+        assert!(found.laws[0].ks > 0.05, "{:?}", found.laws[0]);
         assert_eq!(found.proposed.kind, "empirical");
         let law: Distribution =
             toml::from_str::<toml::Table>(&format!("law = {}", found.proposed.numbers)).unwrap()["law"]

@@ -75,8 +75,8 @@ const ALIKE: f64 = 2.0;
 
 /// Which law describes the values, if one does, and where the criteria disagree; a sentence each.
 pub(crate) fn finding_lines(variable: &FittedVariable) -> Vec<String> {
-    let Some(nearest) = variable.laws.first() else { return Vec::new() };
-    let mut lines = vec![match nearest.ks <= variable.largest_ks {
+    let Some((nearest, largest_ks)) = variable.laws.first().zip(variable.largest_ks) else { return Vec::new() };
+    let mut lines = vec![match nearest.ks <= largest_ks {
         true => {
             let unit = match variable.unit {
                 "ns" => "; for a key in milliseconds",
@@ -90,7 +90,7 @@ pub(crate) fn finding_lines(variable: &FittedVariable) -> Vec<String> {
              (kind = \"empirical\"), as -o and --json write them",
             nearest.kind,
             three_digits(nearest.ks),
-            three_digits(variable.largest_ks),
+            three_digits(largest_ks),
             thousands(variable.n - variable.zeros)
         ),
     }];

@@ -29,6 +29,9 @@ pub(super) fn section(shown: &Shown<'_>, answer: &Answer, lines: &[(Role, String
                 }
                 div class="findings" {
                     h3 { "Largest differences" }
+                    @if let Some(note) = answer.comparisons.iter().chain(&answer.fidelity).find_map(Comparison::note_on_seeds) {
+                        p class="quiet" { (note) }
+                    }
                     @if answer.comparisons.is_empty() { p { "Nothing to compare with: this run has no original." } }
                     div class="told" {
                         @for (index, comparison) in answer.comparisons.iter().enumerate() {

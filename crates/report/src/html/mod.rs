@@ -33,9 +33,12 @@ mod trust;
 use std::io::{self, Write};
 
 use crate::answer::Answer;
+use crate::conclusion::Conclusion;
 use crate::describe::Described;
 use crate::fit::Fitted;
 use crate::overhead::Overhead;
+use crate::run::Run;
+use crate::summary::Summary;
 use crate::variant::Variant;
 use shown::Shown;
 
@@ -52,8 +55,25 @@ pub struct ReportOptions {
 /// # Errors
 ///
 /// What `out` says.
-pub fn write_report(variants: &[Variant], mut out: impl Write, options: &ReportOptions) -> io::Result<()> {
-    let answer = Answer::of_variants(variants);
+pub fn write_report(variants: &[Variant], out: impl Write, options: &ReportOptions) -> io::Result<()> {
+    let conclusions: Vec<Vec<Conclusion>> =
+        variants.iter().map(|variant| variant.runs.iter().map(Run::conclude).collect()).collect();
+    let conclusions: Vec<&[Conclusion]> = conclusions.iter().map(Vec::as_slice).collect();
+    write_concluded(variants, &conclusions, out, options)
+}
+
+/// The same where `conclusions` from the runs of each variant are known.
+///
+/// # Errors
+///
+/// What `out` says.
+pub fn write_concluded(
+    variants: &[Variant],
+    conclusions: &[&[Conclusion]],
+    mut out: impl Write,
+    options: &ReportOptions,
+) -> io::Result<()> {
+    let answer = Answer::of_variants(variants, conclusions);
     let names = match variants {
         [_] => vec![if answer.with_original { "replay" } else { "run" }.to_owned()],
         variants => short_names(variants),
@@ -64,7 +84,9 @@ pub fn write_report(variants: &[Variant], mut out: impl Write, options: &ReportO
     figures.extend(marginals::figures(&sources, answer.with_original));
     figures.extend(scaling::figure(&sources, answer.with_original));
     let grids = grid::grids(&sources, &figures);
-    out.write_all(page::page(&shown, &answer, &sources, &figures, &grids, options.title.as_deref()).as_bytes())?;
+    let summaries: Vec<&Summary> = conclusions.iter().flat_map(|of| *of).map(|one| &one.summary).collect();
+    let title = options.title.as_deref();
+    out.write_all(page::page(&shown, &answer, &summaries, &sources, &figures, &grids, title).as_bytes())?;
     out.flush()
 }
 

@@ -12,27 +12,28 @@ use super::shown::Shown;
 use crate::answer::Answer;
 use crate::run::Run;
 use crate::summary::Summary;
-use crate::verdict::{Light, Verdict};
+use crate::verdict::Light;
 use crate::words::thousands;
+use crate::worst::WorstVerdict;
 
 /// The whole file; without a `title`, one made from those of the runs.
 pub(super) fn page(
     shown: &Shown<'_>,
     answer: &Answer,
+    summaries: &[&Summary],
     sources: &[Source<'_>],
     figures: &[Figure],
     grids: &[Grid],
     title: Option<&str>,
 ) -> String {
     let runs = shown.runs();
-    let summaries: Vec<Summary> = runs.iter().map(|(_, run)| run.summary()).collect();
     let title = title.map_or_else(|| default_title(shown), str::to_owned);
     let lines: Vec<(Role, String)> = sources.iter().map(|source| (source.role.clone(), source.name.clone())).collect();
     let body = html! {
-        (header(&title, shown, &runs, answer, &summaries, !grids.is_empty()))
+        (header(&title, shown, &runs, answer, summaries, !grids.is_empty()))
         main {
             (super::answer::section(shown, answer, &lines))
-            (super::trust::section(&runs, answer, &summaries))
+            (super::trust::section(&runs, answer, summaries))
             (super::pictures::section(&lines, figures, grids))
             (super::breakdown::section(shown))
             (super::senders::section(shown))
@@ -70,10 +71,11 @@ fn header(
     shown: &Shown<'_>,
     runs: &[(String, &Run)],
     answer: &Answer,
-    summaries: &[Summary],
+    summaries: &[&Summary],
     multiples: bool,
 ) -> Markup {
-    let worst = Verdict::worst(summaries.iter().map(|summary| &summary.verdict));
+    let named = runs.iter().zip(summaries).map(|((name, _), summary)| (name.as_str(), &summary.verdict));
+    let worst = WorstVerdict::of(named);
     let connections = runs.first().map_or(0, |(_, run)| run.measurements.outcomes.started());
     let plural = if connections == 1 { "" } else { "s" };
     let source = runs.first().and_then(|(_, run)| run.facts.source_name()).unwrap_or("the workload");
@@ -135,14 +137,15 @@ fn header(
     }
 }
 
-/// The three words in the worst of their colours, with the reasons of those that are not the best.
-fn words(verdict: &Verdict) -> Markup {
+/// The three words in the worst of their colours, with the runs that have them and the reasons of those that are not the best.
+fn words(worst: &WorstVerdict<&str>) -> Markup {
+    let (verdict, owners) = (worst.told(""), worst.owners(""));
     let reasons = [&verdict.accounted.reasons, &verdict.plausible.reasons, &verdict.fidelity.reasons];
     let reasons: Vec<&str> = reasons.into_iter().flatten().map(String::as_str).collect();
     html! {
         p class={ "verdict " (class(verdict.light())) } {
-            @for (name, word, light) in verdict.words() {
-                span class={ "word " (class(light)) } { (name) " " b { (word) } } " "
+            @for ((name, word, light), owners) in verdict.words().into_iter().zip(owners) {
+                span class={ "word " (class(light)) } { (name) " " b { (word) } (owners) } " "
             }
             @if !reasons.is_empty() { span class="reasons" { (reasons.join("; ")) } }
         }

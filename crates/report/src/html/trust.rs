@@ -11,7 +11,7 @@ use crate::verdict::Accounted;
 use crate::words::thousands;
 
 /// The section.
-pub(super) fn section(runs: &[(String, &Run)], answer: &Answer, summaries: &[Summary]) -> Markup {
+pub(super) fn section(runs: &[(String, &Run)], answer: &Answer, summaries: &[&Summary]) -> Markup {
     html! {
         section id="trust" {
             h2 { "Can I trust it" }

@@ -48,7 +48,7 @@ impl BatchMeans {
         Some(BatchMeans {
             batches: means.len(),
             mean: estimate.value,
-            interval: estimate.interval(0.95),
+            interval: estimate.interval_from_zero(0.95),
             lag_1_autocorrelation: lag_1(means),
         })
     }

@@ -92,7 +92,7 @@ fn what_did_not_finish_or_was_not_accounted_for_is_said() {
     assert_eq!((duration.reference.unfinished, duration.other.n, duration.other.unfinished), (0, 2_000, 100));
     assert!(duration.other.p90.is_some() && duration.other.p99.is_none(), "{:?}", duration.other);
     assert_eq!((summary.duration_ns.n, summary.duration_ns.unfinished), (2_000, 100));
-    let said = text::run_text(&unfinished, false);
+    let said = text::run_text(&unfinished, &unfinished.conclude(), false);
     let row = said.lines().find(|line| line.starts_with("duration")).unwrap();
     assert!(row.contains(" / > "), "{row}");
 
@@ -289,7 +289,7 @@ fn facts_of_the_wrong_kind_are_refused_by_file() {
 #[test]
 fn the_terminal_table_fits_and_answers() {
     let run = made_up("terminal", MadeUp::default());
-    let text = text::run_text(&run, false);
+    let text = text::run_text(&run, &run.conclude(), false);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     for wanted in [
         "office.pcap",
@@ -304,7 +304,7 @@ fn the_terminal_table_fits_and_answers() {
         assert!(text.contains(wanted), "{wanted} is missing from\n{text}");
     }
     assert!(!text.contains('\u{1b}'));
-    assert!(text::run_text(&run, true).contains("\u{1b}[1;32mVALID"));
+    assert!(text::run_text(&run, &run.conclude(), true).contains("\u{1b}[1;32mVALID"));
 }
 
 #[test]

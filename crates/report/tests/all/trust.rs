@@ -6,6 +6,7 @@ use flowloom_report::facts::DrawnPayload;
 use flowloom_report::html::{ReportOptions, write_report};
 use flowloom_report::plausibility::{ClassPlausibility, DirectionPlausibility, Plausibility};
 use flowloom_report::verdict::Light;
+use flowloom_report::worst::WorstVerdict;
 use flowloom_report::{Accounted, Likeness, Plausible, Run, Variant, Verdict, text};
 use flowloom_testkit::reports::MadeUp;
 
@@ -35,7 +36,7 @@ fn a_faithful_replay_is_green() {
     assert_eq!((accounted.word, plausible.word, fidelity.word), (Accounted::Valid, Plausible::Yes, Likeness::Same));
     assert!(accounted.reasons.is_empty() && plausible.reasons.is_empty() && fidelity.reasons.is_empty());
     assert_eq!(headline(&run), "valid");
-    let said = text::run_text(&run, false);
+    let said = text::run_text(&run, &run.conclude(), false);
     assert!(said.contains("accounted VALID   plausible yes   fidelity same\n"), "{said}");
 }
 
@@ -85,7 +86,7 @@ fn doubts_take_the_green_away() {
         assert_eq!(verdict.plausible.reasons.len(), 1, "{verdict:?}");
         assert_eq!(verdict.light(), Light::Red);
         assert_eq!(headline(run), "invalid", "{verdict:?}");
-        let said = text::run_text(run, false);
+        let said = text::run_text(run, &run.conclude(), false);
         let reason = verdict.plausible.reasons[0].split(' ').take(4).collect::<Vec<_>>().join(" ");
         assert!(said.contains("plausible doubtful") && said.contains(&reason), "{said}");
     }
@@ -136,8 +137,7 @@ fn changed_conditions_are_not_compared() {
 #[test]
 fn the_worst_of_several_runs_stands() {
     let [same, different] = [1.0, 1.4].map(|slower| made_up(&format!("worst-{slower}"), slower).summary().verdict);
-    let worst = Verdict::worst([&same, &different, &same]).unwrap();
-    assert_eq!(worst.fidelity, different.fidelity);
-    assert_eq!(worst.accounted, same.accounted);
-    assert!(Verdict::worst([]).is_none());
+    let worst = WorstVerdict::of([(1, &same), (2, &different), (3, &same)]).unwrap();
+    assert_eq!(worst.told("seed").fidelity, different.fidelity);
+    assert_eq!((worst.fidelity.runs, worst.accounted.runs), (vec![2], vec![1, 2, 3]));
 }

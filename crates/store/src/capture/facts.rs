@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use flowloom_core::time::{Duration, Time};
+use flowloom_core::time::Time;
 
-/// Clock steps longer than this, either way, are counted as jumps.
-pub(crate) const JUMP: Duration = Duration::from_secs(86_400);
+use crate::silence::JUMP;
 
 /// The container of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use flowloom_core::workload::{ConnectionVector, LinkSide, Payload, PerSide, Side
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::capture::facts::JUMP;
+use crate::silence::{ClockJumps, Stretches};
 
 /// Where a workload came from.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -222,6 +222,13 @@ pub struct WorkloadFacts {
     pub traffic: TrafficFacts,
 }
 
+impl WorkloadFacts {
+    /// How long the original is without the jumps of its clock.
+    pub fn observed(&self) -> Duration {
+        Duration::from_nanos(self.capture.duration_ns).saturating_sub(self.traffic.clock_jumps().total())
+    }
+}
+
 /// The original's packets over time, each direction of the link by itself. All four series have one bin width.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TrafficFacts {
@@ -232,19 +239,15 @@ pub struct TrafficFacts {
 }
 
 impl TrafficFacts {
-    /// By how much the capture's clock jumps in all: silences of both directions of more than a day, as captures have that were pasted together
-    /// or whose clock was set.
-    pub fn clock_jumps(&self) -> Duration {
+    /// How the capture's clock jumps.
+    pub fn clock_jumps(&self) -> ClockJumps {
         let TrafficFacts { replayed, set_aside } = self;
-        let series = [&replayed.from_left, &replayed.from_right, &set_aside.from_left, &set_aside.from_right];
-        let starts = series.into_iter().flat_map(|series| {
-            let width = series.width().as_nanos();
-            series.bins().map(move |(bin, _)| bin.saturating_mul(width))
+        let directions = [&replayed.from_left, &replayed.from_right, &set_aside.from_left, &set_aside.from_right];
+        let stretches = directions.map(|series| {
+            let start = |(bin, _): &(u64, Traffic)| Time::from_nanos(bin.saturating_mul(series.width().as_nanos()));
+            series.bins().map(start).collect::<Stretches>()
         });
-        let mut starts: Vec<u64> = starts.collect();
-        starts.sort_unstable();
-        let silences = starts.windows(2).map(|pair| Duration::from_nanos(pair[1] - pair[0]));
-        silences.filter(|silence| *silence > JUMP).sum()
+        ClockJumps::between(&stretches)
     }
 }
 

@@ -3,7 +3,7 @@
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
     Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, Label, LinkSide, Pattern,
-    PerSide, Protocol, Repaired, Repeated, Segments, Side, Span,
+    PerSide, Protocol, Segments, Side, Span,
 };
 use proptest::prelude::*;
 
@@ -48,43 +48,25 @@ fn host() -> impl Strategy<Value = Option<Host>> {
     ])
 }
 
+/// Any number in each of the fields.
 fn segments() -> impl Strategy<Value = Option<Segments>> {
-    let counts = [(); 10].map(|()| number());
-    let classes = ([(); 6].map(|()| number()), [(); 3].map(|()| number()));
-    let segments = (counts, classes).prop_map(|(counts, (repeated, repaired))| {
-        let [
-            data,
-            duplicates,
-            late,
-            lost_before,
-            uncaptured,
-            keep_alives,
-            window_probes,
-            missing_bytes,
-            missing_acked_bytes,
-            unacked_bytes,
-        ] = counts;
-        let [timeout, fast, other, spurious, copies, unknown] = repeated;
-        let repeated = Repeated { timeout, fast, other, spurious, copies, unknown };
-        let [timeout, fast, other] = repaired;
-        let repaired = Repaired { timeout, fast, other };
-        Segments {
-            data,
-            duplicates,
-            late,
-            lost_before,
-            uncaptured,
-            repeated,
-            repaired,
-            keep_alives,
-            window_probes,
-            missing_bytes,
-            missing_acked_bytes,
-            unacked_bytes,
-        }
+    let blank = serde_json::to_value(Segments::default()).unwrap();
+    let mut fields = 0;
+    each_number(&mut blank.clone(), &mut |_| fields += 1);
+    let filled = prop::collection::vec(number(), fields).prop_map(move |numbers| {
+        let (mut filled, mut numbers) = (blank.clone(), numbers.into_iter());
+        each_number(&mut filled, &mut |field| *field = numbers.next().unwrap().into());
+        serde_json::from_value(filled).unwrap()
     });
-    // Boxed: by value, a strategy of this many numbers fills the stack of a test.
-    prop::option::of(segments.boxed())
+    prop::option::of(filled)
+}
+
+/// Calls `of` with every number in `value`, those of objects within it too.
+fn each_number(value: &mut serde_json::Value, of: &mut impl FnMut(&mut serde_json::Value)) {
+    match value {
+        serde_json::Value::Object(fields) => fields.values_mut().for_each(|field| each_number(field, of)),
+        number => of(number),
+    }
 }
 
 fn endpoint() -> impl Strategy<Value = Endpoint> {

@@ -1,0 +1,130 @@
+//! Several seeds in one answer, and captures that are hard to draw from: whose clock jumps, that are short, or nearly empty.
+
+use flowloom::time::Duration;
+use serde_json::Value;
+
+use crate::support::{Bench, Traffic};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn page(bench: &Bench, run: &str) -> String {
+    std::fs::read_to_string(bench.path(&format!("{run}/report.html"))).unwrap()
+}
+
+/// Metrics that the answer of several seeds has.
+fn metrics(answer: &Value) -> Vec<&str> {
+    answer["over_seeds"].as_array().unwrap().iter().map(|row| row["metric"].as_str().unwrap()).collect()
+}
+
+/// A capture of a few seconds, and another that was pasted to it.
+fn jumping() -> Bench {
+    let bench = Bench::new();
+    bench.file("jump.pcap", &Traffic::many(60).connection(99, DAY * 40, 300, 5_000).pcap());
+    bench
+}
+
+#[test]
+fn a_jump_of_the_clock_leaves_no_rates() {
+    let bench = jumping();
+    let said = bench.flowloom(&["run", "jump.pcap", "-o", "one"]);
+    let text = &said.succeeded().out;
+    assert!(text.contains("the clock jumps by 40.0 d: no rates"), "{text}");
+    assert!(!text.contains("throughput") && !text.contains("active connections"), "{text}");
+    let summary = &bench.json(&["describe", "one", "--json"])["summary"];
+    for series in [
+        &summary["throughput"]["left_to_right_bits_per_second"],
+        &summary["throughput"]["right_to_left_bits_per_second"],
+        &summary["throughput"]["goodput_bits_per_second"],
+        &summary["active_connections"],
+    ] {
+        assert_eq!((&series["n"], &series["mean"], &series["max"]), (&Value::from(0), &Value::Null, &Value::Null));
+    }
+    for figure in ["throughput-left", "throughput-right", "goodput", "active"] {
+        assert!(!page(&bench, "one").contains(&format!("\"{figure}\"")), "{figure}");
+    }
+    let compared = bench.json(&["compare", "one", "--json"]);
+    assert_eq!(compared["comparisons"][0]["left_out"]["goodput"], "no rates over time: the clock jumps");
+    let seeds = ["run", "jump.pcap", "-o", "s", "--seed", "1", "--seed", "2", "--vary", "nothing", "--json"];
+    assert_eq!(metrics(&bench.json(&seeds)), ["duration", "response_time"]);
+}
+
+#[test]
+fn a_part_without_the_jump_has_rates() {
+    let bench = jumping();
+    let answer = bench.json(&["run", "jump.pcap", "-o", "part", "--duration", "5s", "--json"]);
+    assert!(answer["throughput"]["goodput_bits_per_second"]["mean"].as_f64().unwrap() > 1_000.0);
+}
+
+#[test]
+fn draws_and_loads_leave_the_jump_out() {
+    let bench = jumping();
+    let answer = bench.json(&["run", "jump.pcap", "-o", "s", "--seed", "1", "--seed", "2", "--json"]);
+    assert!(metrics(&answer).contains(&"goodput"));
+    let run: Value = serde_json::from_str(&std::fs::read_to_string(bench.path("s/seed-1/run.json")).unwrap()).unwrap();
+    assert!(Duration::from_nanos(run["window_ns"][1].as_u64().unwrap()) < Duration::from_secs(60));
+    let loaded = bench.json(&["run", "jump.pcap", "-o", "105", "--rate", "105%", "--json"]);
+    assert!(loaded["rate_bits_per_second"].as_u64().unwrap() > 1_000, "not the load of forty days");
+}
+
+#[test]
+fn a_fitted_experiment_leaves_the_jump_out() {
+    let bench = jumping();
+    bench.flowloom(&["fit", "jump.pcap", "-o", "fitted.toml"]).succeeded();
+    let table: toml::Table = std::fs::read_to_string(bench.path("fitted.toml")).unwrap().parse().unwrap();
+    let seconds = table["measure"]["duration"].as_str().unwrap().trim_end_matches('s').parse::<u64>().unwrap();
+    assert!(seconds < 60, "{seconds}");
+    assert!(table["workload"]["model"]["connections-per-second"].as_float().unwrap() > 1.0);
+}
+
+/// A connection at the beginning, and one in the rest behind the last of nineteen blocks: a third of all draws hold neither.
+#[test]
+fn every_draw_holds_a_connection() {
+    let bench = Bench::new();
+    let end = Duration::from_millis(19_500);
+    bench.file(
+        "sparse.pcap",
+        &Traffic::default().connection(1, Duration::ZERO, 300, 5_000).connection(2, end, 9, 9).pcap(),
+    );
+    let mut words = vec!["run", "sparse.pcap", "-o", "s", "--json"];
+    words.extend(["1", "2", "3", "4", "5", "6", "7", "8"].into_iter().flat_map(|seed| ["--seed", seed]));
+    let answer = bench.json(&words);
+    let runs = answer["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 8);
+    assert!(runs.iter().all(|run| run["connections"]["started"].as_u64().unwrap() > 0));
+}
+
+/// Draws with none, one or two of the large connection: Student's interval of their rate reaches below zero.
+#[test]
+fn no_interval_of_a_rate_reaches_below_zero() {
+    let bench = Bench::new();
+    let at = Duration::from_secs;
+    let traffic = Traffic::default().connection(1, at(0), 300, 900_000).connection(2, at(10), 300, 50);
+    bench.file("large.pcap", &traffic.connection(3, at(19), 300, 50).pcap());
+    let seeds = ["1", "2", "3", "4", "5"].into_iter().flat_map(|seed| ["--seed", seed]);
+    let answer = bench.json(&["run", "large.pcap", "-o", "s", "--json"].into_iter().chain(seeds).collect::<Vec<_>>());
+    let rows = answer["over_seeds"].as_array().unwrap();
+    let lows: Vec<f64> = rows.iter().filter_map(|row| row["interval"][0].as_f64()).collect();
+    assert!(lows.contains(&0.0) && lows.iter().all(|low| *low >= 0.0), "{rows:?}");
+    // All small connections have one response time.
+    let constant = rows.iter().filter(|row| row["range"][0] == row["range"][1]);
+    assert!(constant.into_iter().all(|row| row["interval"].is_null()), "{rows:?}");
+}
+
+#[test]
+fn a_short_capture_is_replayed_as_it_is() {
+    let bench = Bench::new();
+    bench.file("short.pcap", &Traffic::default().connection(1, Duration::ZERO, 300, 5_000).pcap());
+    let said = bench.flowloom(&["run", "short.pcap", "-o", "s", "--seed", "1", "--seed", "2"]);
+    let text = &said.succeeded().out;
+    assert!(said.err.contains("cannot be cut into two blocks of 1 s to draw from"), "{}", said.err);
+    assert!(!text.contains("blocks") && !text.contains("starts drawn anew"), "{text}");
+}
+
+#[test]
+fn a_number_is_a_rate_in_bits_per_second() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(5).pcap());
+    let answer = bench.json(&["run", "c.pcap", "-o", "r", "--rate", "2000000", "--json"]);
+    assert_eq!(answer["rate_bits_per_second"], 2_000_000);
+    bench.flowloom(&["run", "c.pcap", "-o", "s", "--rate", "7"]).failed(2, &["too slow (at least 100 bit/s)"]);
+}
