@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `run`, `load`, `facts` | a run's measurements, read from its folder; what run.json says of it |
-//! | `class`, `exchanges` | values by kind of connection; exchanges that did not end |
+//! | `class`, `exchanges`, `silent` | values by kind of connection; exchanges that did not end; flows that never sent |
 //! | `replications` | several seeds in one answer |
 //! | `quantities`, `summary`, `text`, `words` | a run in numbers; in words; counts in words |
 //! | `gates`, `verdict`, `warning` | what is checked; how far a run can be trusted; what to do about it |
@@ -40,6 +40,7 @@ pub mod quantities;
 pub mod replications;
 mod responses;
 pub mod run;
+mod silent;
 pub mod statistics;
 pub mod steady;
 pub mod summary;

@@ -6,12 +6,12 @@
 use std::path::Path;
 
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, Side};
+use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, sum};
 use flowloom_models::generate::SourceModel;
 use flowloom_models::lrd::Hurst;
 use flowloom_models::{
     Counted, Draw, Load, LoadMeter, Method, RoundTrips, ScalingPlan, Structure, Survey, Variation, block_length,
-    fix_windows, settle, unsettle,
+    close_as_observed, fix_windows, offered, settle, unsettle,
 };
 use flowloom_report::facts::DrawnPayload;
 use flowloom_store::formats::{Sorter, Tally};
@@ -91,8 +91,8 @@ pub struct Made {
     pub before: Option<Load>,
     /// Its load.
     pub load: Load,
-    /// Payload bit/s that were asked for, and from where.
-    asked: Option<(LinkSide, f64)>,
+    /// Payload bit/s that were asked for from each side of the link.
+    asked: Option<[f64; 2]>,
     /// What a reader of results should know of its model.
     pub remarks: Vec<String>,
 }
@@ -209,7 +209,8 @@ impl Generation<'_> {
                 })?;
                 length = planned.length();
                 if scaling.counted == Counted::Bytes && scaling.method != Method::Starts {
-                    asked = Some((load.busier(), scaling.factor * load.payload_rate(load.busier())));
+                    asked =
+                        Some([LinkSide::Left, LinkSide::Right].map(|side| scaling.factor * load.payload_rate(side)));
                 }
                 (before, starts) = (Some(load), Some(Starts::Scaled(planned)));
             }
@@ -240,19 +241,18 @@ impl Generation<'_> {
         drop(rtts);
         // What starts later is in no run.
         length = self.duration.map_or(length, |duration| duration.min(length));
-        let placed = self.placed(model, starts.as_ref(), path)?;
+        let placed = self.placed(model, starts.as_ref(), length, path)?;
         let mut writer = WorkloadWriter::create(path).map_err(Error::new)?;
         let (mut tally, mut meter, mut id) = (Tally::default(), LoadMeter::new(length), 0);
-        let mut payload = DrawnPayload::default();
-        let bytes = |vector: &ConnectionVector| Side::BOTH.map(|side| vector.bytes(side)).iter().sum::<u64>();
+        let (mut asked_bytes, mut drawn_bytes) = ([0; 2], [0; 2]);
         for vector in placed {
             let vector = vector?;
             if vector.start.since(Time::ZERO) >= length {
                 break;
             }
-            payload.asked_bytes += bytes(&vector);
+            add_payload(&mut asked_bytes, &vector);
             for mut vector in self.changed(vector, &round_trips) {
-                payload.drawn_bytes += bytes(&vector);
+                add_payload(&mut drawn_bytes, &vector);
                 vector.id = id;
                 id += 1;
                 tally.add(&vector);
@@ -263,10 +263,11 @@ impl Generation<'_> {
             }
         }
         let load = meter.finish();
-        if let Some((side, rate)) = asked {
-            let asked_bytes = (rate * load.duration.as_secs_f64() / 8.0).round() as u64;
-            payload = DrawnPayload { asked_bytes, drawn_bytes: load.from[side as usize].payload };
+        if let Some(rates) = asked {
+            asked_bytes = rates.map(|rate| (rate * load.duration.as_secs_f64() / 8.0).round() as u64);
+            drawn_bytes = load.from.map(|from| from.payload);
         }
+        let payload = DrawnPayload::new(asked_bytes, drawn_bytes);
         let facts = tally.facts(Time::ZERO, self.provenance(before.as_ref(), &load)?, &[]);
         let (mut capture, traffic) = self.capture(facts.capture, &load);
         let remarks = model.map_or_else(Vec::new, |model| model.remarks(load.duration));
@@ -276,15 +277,28 @@ impl Generation<'_> {
     }
 
     /// The connections at their new starts, in the order of these, with dense ids. Where the load is changed, flows that are not sent
-    /// are left out.
-    fn placed(&self, model: Option<&SourceModel>, starts: Option<&Starts>, path: &Path) -> Result<Vectors, Error> {
+    /// are left out. Those that the end of their record cut are open for as long as they were seen to be, if that is over within `length`.
+    fn placed(
+        &self,
+        model: Option<&SourceModel>,
+        starts: Option<&Starts>,
+        length: Duration,
+        path: &Path,
+    ) -> Result<Vectors, Error> {
         let Some(starts) = starts else { return self.vectors(model) };
         let mut sorter = Sorter::in_folder(folder(path));
         let counted = self.vectors(model)?.filter(|vector| vector.as_ref().map_or(true, |vector| self.counts(vector)));
+        let record_end = self.base.map(|_| self.length()).transpose()?.map(|length| Time::ZERO + length);
+        let end = Time::ZERO + length;
         for (index, vector) in (0..).zip(counted) {
             let vector = vector?;
+            let observed = record_end.map(|end| end.since(vector.start));
             for start in starts.of(index, vector.start) {
-                sorter.push(ConnectionVector { start, ..vector.clone() }).map_err(load::unreadable)?;
+                let mut placed = ConnectionVector { start, ..vector.clone() };
+                if let Some(observed) = observed.filter(|observed| start + *observed < end) {
+                    close_as_observed(&mut placed, observed);
+                }
+                sorter.push(placed).map_err(load::unreadable)?;
             }
         }
         let sorted = sorter.finish(Time::ZERO).map_err(load::unreadable)?;
@@ -378,6 +392,11 @@ impl Generation<'_> {
     }
 }
 
+/// Adds the payload of `vector` to that of each side of the link.
+fn add_payload(to: &mut [u64; 2], vector: &ConnectionVector) {
+    to.iter_mut().zip(offered(vector)).for_each(|(bytes, more)| *bytes = sum([*bytes, more.payload]));
+}
+
 /// Bytes that the workload brings to the link from each side: of the packets that were seen, else as estimated when it was made.
 fn link_bytes(facts: &WorkloadFacts) -> Option<[u64; 2]> {
     if facts.traffic == TrafficFacts::default() {
@@ -437,7 +456,8 @@ impl Made {
 
     /// Why its load is not what was asked for, or not that of every part of it, with remedies.
     pub fn warnings(&self) -> Vec<Warning> {
-        let missed = self.asked.map(|(side, asked)| (asked, self.load.payload_rate(side)));
+        let side = self.before.as_ref().map_or(LinkSide::Left, Load::busier);
+        let missed = self.asked.map(|rates| (rates[side as usize], self.load.payload_rate(side)));
         let missed = missed.filter(|(asked, made)| (made / asked - 1.0).abs() > MISSED);
         let missed = missed.map(|(asked, made)| Warning::LoadMissed { made, asked });
         let drift = Some(self.load.drift()).filter(|drift| *drift > STATIONARY && self.before.is_some());
