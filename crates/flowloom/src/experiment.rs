@@ -36,7 +36,7 @@ use set::set;
 pub use live::{Devices, Live, MOST_HOSTS, MOST_WORKERS};
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
 pub use vary::Vary;
-pub use workload::{Correction, DatagramModel, LossChoice, Workload};
+pub use workload::{Correction, DatagramModel, LossChoice, Waits, Workload};
 
 /// A path with marks where it is not UTF-8.
 fn utf8(path: &Path) -> PathBuf {

@@ -237,6 +237,13 @@ pub enum Warning {
         /// Number of connections.
         connections: u64,
     },
+    /// A run goes on for longer than the record that it replays.
+    RecordEnds {
+        /// When its results were to end.
+        asked: Duration,
+        /// When they end.
+        covered: Duration,
+    },
     /// Only the totals of connections are known, which were replayed.
     TotalsReplayed {
         /// Number of connections.
@@ -339,6 +346,7 @@ impl Warning {
             Warning::RunsTooShort => "runs_too_short",
             Warning::JumboDatagrams { .. } => "jumbo_datagrams",
             Warning::TotalsOnly { .. } | Warning::TotalsReplayed { .. } => "totals_only",
+            Warning::RecordEnds { .. } => "record_ends",
             Warning::CaptureIncomplete { .. } => "capture_incomplete",
             Warning::WaitsNotCorrected { .. } => "waits_not_corrected",
             Warning::DatagramsNotReplayed { .. } => "datagrams_not_replayed",
@@ -412,6 +420,10 @@ impl Warning {
                  without waits, over an assumed round-trip time: numbers and volumes can be compared with the \
                  original, times cannot",
                 thousands(*connections)
+            ),
+            Warning::RecordEnds { asked, covered } => format!(
+                "the record that is replayed ends at {covered} of the {asked} that were asked for: results end with it, as there is no \
+                 traffic after it"
             ),
             Warning::CaptureIncomplete { name, why } => format!("{name} ends before the run does: {why}"),
             Warning::WaitsNotCorrected { connections } => format!(
@@ -618,6 +630,9 @@ impl Warning {
             }
             Warning::TotalsOnly { .. } => "extract from packets, if they can be captured",
             Warning::TotalsReplayed { .. } => "extract from the packets, if they can be captured",
+            Warning::RecordEnds { .. } => {
+                "leave out measure.duration, or make a longer workload of the record with workload.load"
+            }
             Warning::CaptureIncomplete { .. } => "the results are complete; run it again for the capture",
             Warning::WaitsNotCorrected { .. } => {
                 "extract from the packets, or take the published setting, in which short waits are left out: waits = { min = \"500ms\", \

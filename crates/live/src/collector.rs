@@ -266,7 +266,7 @@ impl Over {
         if vector.protocol != Protocol::Tcp {
             return;
         }
-        plausibility.add_arrived(*class, vector.initiator_side, &self.met.tallies);
+        plausibility.add_packets(*class, vector.initiator_side, &self.met.tallies, self.record.rtt);
         for side in Side::BOTH.into_iter().filter(|side| self.met.losses[*side].is_some()) {
             plausibility.add_losses(&Judged::new(vector, *class), side, &self.met, self.sending[side], config);
         }

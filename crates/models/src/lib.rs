@@ -36,7 +36,7 @@ mod window;
 
 pub use fsd::{Fsd, FsdModel};
 pub use load::{ARRIVAL_BIN, Load, LoadMeter, Offered, offered};
-pub use resampling::{Draw, FEWEST_BLOCKS, Variation, block_length};
+pub use resampling::{Draw, FEWEST_BLOCKS, Variation, block_length, close_as_observed};
 pub use rtt::{
     Approximation, Assignment, PUBLISHED, Place, Published, RoundTrips, discrete_approximation, mean_rtt, median_rtt,
 };

@@ -5,6 +5,7 @@
 
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::{Close, ConnectionVector, Protocol, Side};
 
 /// How draws differ from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,23 @@ pub fn block_length(length: Duration, durations: &mut [Duration]) -> Duration {
     let (_, q90, _) = durations.select_nth_unstable(place);
     let longer = block.max(*q90);
     if longer * FEWEST_BLOCKS <= length { longer } else { block }
+}
+
+/// Closes a connection whose end nobody saw when it has been open for `observed`, by the sender of its last data.
+///
+/// A record says for how long a connection that it cut was open at least, and not for how long in all. Where that starts at another time
+/// it stays open for what was seen of it: without a close it would stay open until the end of the draw, and draws would have more active
+/// connections than their workload (methods M.5). Connections of which no monitor saw the data keep their ends, and so do flows of
+/// datagrams, which have none.
+pub fn close_as_observed(vector: &mut ConnectionVector, observed: Duration) {
+    let is_seen = vector.adus.iter().all(|adu| adu.seen.is_some());
+    if vector.close != Close::NotSeen || vector.protocol != Protocol::Tcp || !is_seen {
+        return;
+    }
+    let last = vector.adus.iter().filter_map(|adu| Some((adu.seen?.last, adu.side))).max_by_key(|(last, _)| *last);
+    let (last, closer) = last.unwrap_or((Duration::ZERO, Side::Initiator));
+    vector.close = Close::Fin(closer);
+    vector.t_close = Some(observed.saturating_sub(last));
 }
 
 /// A draw: where the connections of the workload start in it.
@@ -91,6 +109,7 @@ impl Draw {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flowloom_core::workload::{Adu, Span};
 
     const SECS: fn(u64) -> Duration = Duration::from_secs;
     const AT: fn(u64) -> Time = Time::from_nanos;
@@ -130,6 +149,81 @@ mod tests {
         }
         // 200 connections a block in the mean, with a standard deviation of sqrt(2,000 * 0.09) = 13.4 blocks of 100.
         assert!(times.iter().all(|count| (15_000..25_000).contains(count)), "{times:?}");
+    }
+
+    /// A connection with data from 1 to 5 s after its start; closed after 2 s more, or cut by the end of its record.
+    fn connection(start: u64, close: Close) -> ConnectionVector {
+        let seen = Some(Span { first: SECS(1), last: SECS(5) });
+        let side = Side::Acceptor;
+        let adu = Adu { side, bytes: 1_000, missing_bytes: 0, wait: None, waiter: side, seen, packets: None };
+        let t_close = (close != Close::NotSeen).then_some(SECS(2));
+        ConnectionVector {
+            start: Time::ZERO + SECS(start),
+            adus: vec![adu],
+            close,
+            t_close,
+            ..ConnectionVector::default()
+        }
+    }
+
+    #[test]
+    fn what_the_record_cut_ends_when_it_was_last_seen() {
+        let closed_at = |vector: &ConnectionVector| {
+            let mut vector = vector.clone();
+            let observed = (Time::ZERO + SECS(100)).since(vector.start);
+            close_as_observed(&mut vector, observed);
+            (vector.close, vector.end().map(|end| end.since(vector.start)))
+        };
+        let open = connection(60, Close::NotSeen);
+        assert_eq!(closed_at(&open), (Close::Fin(Side::Acceptor), Some(SECS(40))), "by the sender of its last data");
+        assert_eq!(closed_at(&connection(97, Close::NotSeen)).1, Some(SECS(5)), "not before its data are over");
+        let closed = connection(60, Close::Rst(Side::Initiator));
+        assert_eq!(closed_at(&closed), (Close::Rst(Side::Initiator), Some(SECS(7))));
+        let silent = ConnectionVector { adus: Vec::new(), ..open.clone() };
+        assert_eq!(closed_at(&silent), (Close::Fin(Side::Initiator), Some(SECS(40))));
+        let datagrams = ConnectionVector { protocol: Protocol::Udp, ..open.clone() };
+        assert_eq!(closed_at(&datagrams).0, Close::NotSeen);
+        let mut unseen = open;
+        unseen.adus[0].seen = None;
+        assert_eq!(closed_at(&unseen).0, Close::NotSeen);
+    }
+
+    /// A tenth of 1,000 connections has no end in the record of 100 s. Over 20 draws the mean number of active ones is that of the record,
+    /// less what the draws' ends cut; left open, connections would add a third to it.
+    #[test]
+    fn draws_have_as_many_active_connections() {
+        let record = SECS(100);
+        let vectors: Vec<_> = (0..1_000)
+            .map(|n| {
+                let close = if n % 10 == 0 { Close::NotSeen } else { Close::Fin(Side::Initiator) };
+                ConnectionVector { start: AT(n * 100_000_000), ..connection(0, close) }
+            })
+            .collect();
+        let length = record.as_secs_f64();
+        let active = |start: Time, vector: &ConnectionVector, end: Option<Time>| {
+            let rest = record.saturating_sub(start.since(Time::ZERO));
+            end.map_or(rest, |end| end.since(vector.start).min(rest)).as_secs_f64() / length
+        };
+        let in_record: f64 = vectors.iter().map(|vector| active(vector.start, vector, vector.end())).sum();
+        let (mut closed, mut left_open, mut expected) = (0.0, 0.0, 0.0);
+        for (index, vector) in (0..).zip(&vectors) {
+            let mut observed = vector.clone();
+            close_as_observed(&mut observed, (Time::ZERO + record).since(vector.start));
+            for seed in 0..20 {
+                for start in Draw::of_blocks(record, SECS(5), record, seed).unwrap().starts(index, vector.start) {
+                    closed += active(start, vector, observed.end()) / 20.0;
+                    left_open += active(start, vector, vector.end()) / 20.0;
+                }
+            }
+            // Each of 20 slots is as likely as any other.
+            let within = AT(vector.start.as_nanos() % 5_000_000_000);
+            let slots = (0..20).map(|slot| active(within + SECS(5) * slot, vector, observed.end()));
+            expected += slots.sum::<f64>() / 20.0;
+        }
+        // 50 blocks of the record's mean are in 20 draws of each block, which vary by 1 / sqrt(20 * 20).
+        assert!((closed / expected - 1.0).abs() < 3.0 * 0.05, "{closed} {expected}");
+        assert!((expected / in_record - 1.0).abs() < 0.15, "{expected} {in_record}");
+        assert!(left_open > closed, "{left_open} {closed}");
     }
 
     #[test]

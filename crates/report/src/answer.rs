@@ -8,8 +8,9 @@ use crate::compare::{
 };
 use crate::conclusion::Conclusion;
 use crate::metric::Metric;
-use crate::run::{Outcomes, Run};
+use crate::run::Run;
 use crate::statistics::{QuantileRatio, Sample};
+use crate::summary::Connections;
 use crate::variant::Variant;
 use crate::words::thousands;
 
@@ -147,11 +148,12 @@ fn connections_row(groups: &[Group<'_>], with_original: bool) -> AnswerRow {
     let first = groups.first().filter(|_| with_original);
     let original = first.map(|group| thousands(group.runs[0].measurements.outcomes.started()));
     let ended = |group: &Group<'_>| {
-        let sum = |of: fn(Outcomes) -> u64| group.runs.iter().map(|run| of(run.measurements.outcomes)).sum::<u64>();
+        let sum = |of: fn(Connections) -> u64| group.runs.iter().map(|run| of(run.connections())).sum::<u64>();
         [
-            (sum(|outcomes| outcomes.completed), "completed"),
-            (sum(|outcomes| outcomes.reset), "reset"),
-            (sum(|outcomes| outcomes.unfinished), "unfinished"),
+            (sum(|connections| connections.completed), "completed"),
+            (sum(|connections| connections.reset), "reset"),
+            (sum(|connections| connections.unfinished), "unfinished"),
+            (sum(|connections| connections.cut), "cut"),
         ]
         .into_iter()
         .filter(|&(count, word)| count > 0 || word == "completed")

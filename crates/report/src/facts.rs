@@ -45,7 +45,8 @@ pub struct Facts {
     /// The disk became full, which ended it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub disk_full: bool,
-    /// Connections of the window that end after the run whatever happens to them: what they wait for alone takes longer.
+    /// Unfinished connections of the window that the end of the experiment cut, whatever the network did: what they wait for alone takes
+    /// longer, or their own end in the original lies behind the end of the run.
     #[serde(skip_serializing_if = "is_zero")]
     pub cut_connections: u64,
     /// The losses of the original are replayed, of every flow.
@@ -77,10 +78,28 @@ pub struct Facts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DrawnPayload {
-    /// Bytes that load and structure ask for.
+    /// From the left side of the link.
+    pub from_left: DrawnBytes,
+    /// From the right side.
+    pub from_right: DrawnBytes,
+}
+
+/// Payload bytes of one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DrawnBytes {
+    /// Those that load and structure ask for.
     pub asked_bytes: u64,
-    /// Bytes of the vectors.
+    /// Those of the vectors.
     pub drawn_bytes: u64,
+}
+
+impl DrawnPayload {
+    /// By the side of the link: asked for, drawn.
+    pub fn new(asked_bytes: [u64; 2], drawn_bytes: [u64; 2]) -> DrawnPayload {
+        let of = |side: usize| DrawnBytes { asked_bytes: asked_bytes[side], drawn_bytes: drawn_bytes[side] };
+        DrawnPayload { from_left: of(0), from_right: of(1) }
+    }
 }
 
 /// How far the host of a live run kept up, and what it was made of.
@@ -183,7 +202,7 @@ pub struct ClassFacts {
     pub completed: u64,
     /// Reset before.
     pub reset: u64,
-    /// Cut by the end of the run.
+    /// Not over when the run ended.
     pub unfinished: u64,
     /// Payload bytes that arrived at acceptors, of TCP each once.
     pub to_acceptors_bytes: u64,

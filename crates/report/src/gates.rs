@@ -8,10 +8,11 @@ use flowloom_core::workload::Payload;
 use flowloom_store::run_folder::Point;
 
 use crate::compare::Comparison;
-use crate::facts::{ClassFacts, Late, LiveFacts};
+use crate::facts::{ClassFacts, DrawnBytes, DrawnPayload, Late, LiveFacts};
 use crate::metric::{Metric, Unit};
 use crate::plausibility::Plausibility;
 use crate::run::Run;
+use crate::silent::Silent;
 use crate::verdict::Accounted;
 use crate::warning::Warning;
 use crate::words::{counted, thousands};
@@ -90,7 +91,7 @@ pub fn gates(run: &Run) -> Vec<Gate> {
                 "every byte arrived".to_owned()
             } else {
                 format!(
-                    "{missing} bytes did not arrive; {} connections were reset or unfinished",
+                    "{missing} bytes did not arrive; {} connections were reset, unfinished or cut",
                     started - outcomes.completed
                 )
             },
@@ -127,8 +128,19 @@ pub fn gates(run: &Run) -> Vec<Gate> {
         },
     ]
     .into_iter()
+    .chain(sources_gate(&measured.silent))
     .chain(run.facts.live.iter().flat_map(live_gates))
     .collect()
+}
+
+/// Whether the flows of sources sent; `None` without TCP flows that had time to.
+fn sources_gate(silent: &Silent) -> Option<Gate> {
+    (silent.flows > 0).then(|| Gate {
+        name: "sources sent",
+        verdict: if silent.share() <= UNFINISHED_SHARE { Accounted::Valid } else { Accounted::Degraded },
+        found: silent.text(),
+        wanted: "at most 1 % of the TCP flows that never send",
+    })
 }
 
 /// Nanoseconds. A live run in which something was later than the first had a stall, which few packets show, since closed loops wait
@@ -258,28 +270,45 @@ pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -
     warnings
 }
 
-/// Payload that differs by more than this share from what was to be sent is doubtful.
+/// Payload that differs by more than this share of what was to be sent is doubtful.
 const MOST_OTHER_PAYLOAD: f64 = 0.02;
 
-/// Says that more or less is sent than was captured without holes, or than load and structure ask for.
-fn other_payload(run: &Run) -> Option<Warning> {
-    let of_capture = run.facts.original.as_ref().map(|original| {
-        let [captured, replayed] = [|of: &Payload| of.captured, |of: &Payload| of.replayed]
+/// Says that more or less is sent than load and structure ask for, in which direction, or than was captured without holes.
+fn other_payload(run: &Run) -> Vec<Warning> {
+    let of_draw = run.facts.drawn_payload.map(of_draw).unwrap_or_default();
+    if !of_draw.is_empty() {
+        return of_draw;
+    }
+    let of_capture = run.facts.original.as_ref().and_then(|original| {
+        let [asked_bytes, sent_bytes] = [|of: &Payload| of.captured, |of: &Payload| of.replayed]
             .map(|count| count(&original.payload.initiator) + count(&original.payload.acceptor));
-        Warning::OtherPayload { asked_bytes: captured, sent_bytes: replayed, of_capture: true }
+        let warning = Warning::OtherPayload { asked_bytes, sent_bytes, from_side: None };
+        differs(asked_bytes, sent_bytes, asked_bytes).then_some(warning)
     });
-    let of_draw = run.facts.drawn_payload.map(|drawn| Warning::OtherPayload {
-        asked_bytes: drawn.asked_bytes,
-        sent_bytes: drawn.drawn_bytes,
-        of_capture: false,
-    });
-    let differs = |warning: &Warning| match *warning {
-        Warning::OtherPayload { asked_bytes, sent_bytes, .. } if asked_bytes > 0 => {
-            (sent_bytes as f64 / asked_bytes as f64 - 1.0).abs() > MOST_OTHER_PAYLOAD
-        }
-        _ => false,
-    };
-    of_draw.filter(differs).or(of_capture.filter(differs))
+    of_capture.into_iter().collect()
+}
+
+/// The directions whose payload is not what load and structure ask for.
+///
+/// A difference counts in proportion to what is asked of the busier direction: a draw hits the load of that one, and of the other one as
+/// well as its connections let it. Where few of them carry most of a direction's bytes, thinning leaves it with a multiple of its share or
+/// with next to nothing; that matters where the direction carries a part of the load, and not where it only has requests.
+fn of_draw(drawn: DrawnPayload) -> Vec<Warning> {
+    let busier = drawn.from_left.asked_bytes.max(drawn.from_right.asked_bytes);
+    let directions = [("left", drawn.from_left), ("right", drawn.from_right)].into_iter();
+    directions
+        .filter(|(_, of)| differs(of.asked_bytes, of.drawn_bytes, busier))
+        .map(|(side, DrawnBytes { asked_bytes, drawn_bytes })| Warning::OtherPayload {
+            asked_bytes,
+            sent_bytes: drawn_bytes,
+            from_side: Some(side),
+        })
+        .collect()
+}
+
+/// Whether the difference is more than [`MOST_OTHER_PAYLOAD`] of `whole`.
+fn differs(asked_bytes: u64, sent_bytes: u64, whole: u64) -> bool {
+    sent_bytes.abs_diff(asked_bytes) as f64 > MOST_OTHER_PAYLOAD * whole as f64 && whole > 0
 }
 
 /// A comparison over a smaller share of the connections says little of a replay.

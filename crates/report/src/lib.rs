@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `run`, `load`, `facts` | a run's measurements, read from its folder; what run.json says of it |
-//! | `class`, `exchanges` | values by kind of connection; exchanges that did not end |
+//! | `class`, `exchanges`, `silent` | values by kind of connection; exchanges that did not end; flows that never sent |
 //! | `replications` | several seeds in one answer |
 //! | `quantities`, `summary`, `text`, `words` | a run in numbers; in words; counts in words |
 //! | `conclusion`, `worst` | what is concluded from a run; the verdict over several |
@@ -42,6 +42,7 @@ pub mod quantities;
 pub mod replications;
 mod responses;
 pub mod run;
+mod silent;
 pub mod statistics;
 pub mod steady;
 pub mod summary;

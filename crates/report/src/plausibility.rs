@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use flowloom_core::plausibility::MOST_FACTOR;
+use flowloom_core::plausibility::response::mathis_window;
 use flowloom_core::units::three_digits;
 
 use crate::metric::Unit;
@@ -19,12 +20,22 @@ const MOST_DROPPED: f64 = 0.2;
 const MOST_RETRANSMITTED: f64 = 0.25;
 
 /// An overload explains heavy losses: so many flows share a link, or so little is left of it, that each has only a few segments on the
-/// way. Flows with larger windows did not react: at a loss event in five packets a window of sqrt(3 / (2 * 0.2)) = 2.7 segments
-/// follows (Mathis), 6.8 at the factor from which on a flow is outside.
-const MOST_OVERLOADED_WINDOW: f64 = MOST_FACTOR * 2.738_612_787_525_830_6;
+/// way, or its losses come many at a time. Flows with larger windows than their loss events allow did not react: at a loss event in five
+/// packets a window of sqrt(3 / (2 * 0.2)) = 2.7 segments follows (Mathis), 6.8 at the factor from which on a flow is outside; at one in
+/// 300, as when a long queue overflows and a whole flight is lost at a time, 53. A flow that never reacts has a loss event in each round
+/// trip, whatever its window is.
+fn largest_overloaded_window(loss_event_rate: Option<f64>) -> f64 {
+    MOST_FACTOR * mathis_window(loss_event_rate.unwrap_or(1.0).clamp(1e-9, MOST_DROPPED), 1.0)
+}
 
 /// More retransmissions than this many for each dropped packet are not due to drops.
 const MOST_FOR_A_DROP: f64 = 2.0;
+
+/// Times that a retransmission timer expires while a segment and its acknowledgement wait for `queueing`, if the timer did not expect
+/// that: it doubles each time (RFC 6298 section 5.5), so that n timeouts take 2^n - 1 times the first.
+fn expiries(queueing_ns: u64, timeout_ns: u64) -> f64 {
+    (1.0 + queueing_ns as f64 / timeout_ns.max(1) as f64).log2().floor()
+}
 
 /// Shares of fewer packets mean nothing.
 const LEAST_PACKETS: u64 = 100;
@@ -101,12 +112,16 @@ pub struct ClassPlausibility {
     pub from_left: DirectionPlausibility,
     /// Packets from the right.
     pub from_right: DirectionPlausibility,
-    /// Packets with payload, both directions, retransmissions included.
+    /// Packets that were sent and are sent again if they are lost, both directions: with payload, SYN or FIN; retransmissions included.
     pub data_packets: u64,
     /// Retransmissions, both directions.
     pub retransmissions: u64,
     /// Retransmissions over data packets; null without any.
     pub retransmitted_share: Option<f64>,
+    /// How long data packets waited in queues in the mean, there and back.
+    pub queueing_ns: u64,
+    /// The shortest retransmission timeout of its TCP.
+    pub timeout_ns: u64,
 }
 
 /// TCP packets of one direction.
@@ -121,6 +136,8 @@ pub struct DirectionPlausibility {
     pub dropped_share: Option<f64>,
     /// Segments that the flows with dropped packets had on the way in the mean, while they had something to send; null without any.
     pub lossy_window_segments: Option<f64>,
+    /// Loss events of these flows for each of their data packets; null without any.
+    pub loss_event_rate: Option<f64>,
     /// The link where most of them were dropped; null where that was a loss model, or none was dropped.
     pub most_dropped_at: Option<String>,
 }
@@ -144,8 +161,11 @@ impl Plausibility {
             })
         });
         let retransmissions = self.classes.iter().filter(|class| class.is_repetitive()).map(|class| {
-            let share = class.retransmitted_share.unwrap_or_default();
-            Warning::ImplausibleRetransmissions { class: class.class.clone(), share }
+            let (share, name) = (class.retransmitted_share.unwrap_or_default(), class.class.clone());
+            match class.is_bloated() {
+                true => Warning::Bufferbloat { class: name, share, queueing_ns: class.queueing_ns },
+                false => Warning::ImplausibleRetransmissions { class: name, share },
+            }
         });
         flows.into_iter().chain(drops).chain(retransmissions).collect()
     }
@@ -182,22 +202,33 @@ impl DirectionPlausibility {
         self.packets >= LEAST_PACKETS && self.dropped_share.is_some_and(|share| share > MOST_DROPPED)
     }
 
-    /// The mean window of flows that cannot slow down any further.
+    /// The mean window of flows that cannot slow down any further, or had no time to.
     fn overloaded_window(&self) -> Option<f64> {
-        self.lossy_window_segments.filter(|window| *window <= MOST_OVERLOADED_WINDOW)
+        self.lossy_window_segments.filter(|window| *window <= largest_overloaded_window(self.loss_event_rate))
     }
 }
 
 impl ClassPlausibility {
     /// Whether more was sent again than an overload explains.
     fn is_repetitive(&self) -> bool {
-        let directions = [&self.from_left, &self.from_right];
-        let dropped: u64 = directions.iter().map(|direction| direction.dropped_packets).sum();
-        let is_overloaded = directions.iter().any(|direction| direction.overloaded_window().is_some())
-            && self.retransmissions as f64 <= MOST_FOR_A_DROP * dropped as f64;
+        let is_overloaded = [&self.from_left, &self.from_right].iter().any(|from| from.overloaded_window().is_some())
+            && self.retransmissions as f64 <= self.due_to_drops();
         self.data_packets >= LEAST_PACKETS
             && self.retransmitted_share.is_some_and(|share| share > MOST_RETRANSMITTED)
             && !is_overloaded
+    }
+
+    /// Retransmissions that drops explain.
+    fn due_to_drops(&self) -> f64 {
+        MOST_FOR_A_DROP * (self.from_left.dropped_packets + self.from_right.dropped_packets) as f64
+    }
+
+    /// Whether the rest is sent again because packets wait in queues for longer than the retransmission timeout: each time that a timer
+    /// expires meanwhile it sends every segment again at most once.
+    fn is_bloated(&self) -> bool {
+        let segments = self.data_packets.saturating_sub(self.retransmissions) as f64;
+        let needless = expiries(self.queueing_ns, self.timeout_ns) * segments;
+        self.queueing_ns > self.timeout_ns && self.retransmissions as f64 <= self.due_to_drops() + needless
     }
 }
 
@@ -257,6 +288,7 @@ mod tests {
             dropped_packets,
             dropped_share: share(dropped_packets, packets),
             lossy_window_segments: (dropped_packets > 0).then_some(20.0),
+            loss_event_rate: (dropped_packets > 0).then_some(0.05),
             most_dropped_at: Some("uplink".into()),
         };
         let retransmitted_share = share(retransmissions, data_packets);
@@ -319,15 +351,53 @@ mod tests {
         assert_eq!(
             warning.cause(),
             "overload: 40.0 % of the TCP packets of web from the left were dropped, most of them at the link uplink; its flows \
-             have 1.50 segments on the way in the mean, and cannot slow down any further"
+             have 1.50 segments on the way in the mean, no more than their losses allow"
         );
         // Flows that keep large windows in spite of such losses do not react to them.
         let warnings = overloaded(20.0).warnings();
         assert!(warnings.len() == 2 && warnings.iter().all(Warning::is_doubt), "{warnings:?}");
+        // A flight of 40 is lost at a time: 2.5 * sqrt(1.5 * 300) = 53.
+        let bursts = |window, rate| {
+            let mut found = overloaded(window);
+            found.classes[0].from_left.loss_event_rate = Some(rate);
+            found.warnings().iter().any(Warning::is_doubt)
+        };
+        assert_eq!(
+            [(52.0, 1.0 / 300.0), (54.0, 1.0 / 300.0)].map(|(window, rate)| bursts(window, rate)),
+            [false, true]
+        );
+        // Long flows that lose two fifths and do not react: an event in each round trip.
+        assert!(bursts(30.0, 1.0 / 30.0) && bursts(13.0, 1.0 / 13.0));
         // 950 retransmissions are not due to 400 drops.
         let mut needless = overloaded(1.5);
         needless.classes[0].retransmissions = 950;
         assert!(needless.warnings().iter().any(Warning::is_doubt));
+    }
+
+    /// 3.1 s are four timeouts of 0.2 s: 0.2, 0.4, 0.8, 1.6 s after each other.
+    #[test]
+    fn timers_that_expire_in_a_queue_are_named_and_not_doubted() {
+        assert_eq!(
+            [99, 100, 299, 300, 1_499, 1_500].map(|queueing| expiries(queueing, 100)),
+            [0.0, 1.0, 1.0, 2.0, 3.0, 4.0]
+        );
+        let waiting = |queueing_ns, retransmissions| {
+            let mut found = class(1_000, 0, 1_000, retransmissions);
+            (found.classes[0].queueing_ns, found.classes[0].timeout_ns) = (queueing_ns, 200_000_000);
+            found.warnings()
+        };
+        // 200 segments, each sent again four times.
+        let [warning] = &waiting(3_100_000_000, 800)[..] else { panic!() };
+        assert!(!warning.is_doubt());
+        assert_eq!(
+            warning.cause(),
+            "bufferbloat: 80.0 % of the data packets of web were retransmissions; packets wait in queues for 3.10 s in the mean, and \
+             retransmission timers expire meanwhile"
+        );
+        for (queueing, retransmissions) in [(3_100_000_000, 801), (200_000_000, 300), (0, 300)] {
+            let [warning] = &waiting(queueing, retransmissions)[..] else { panic!() };
+            assert!(warning.is_doubt(), "{queueing} {retransmissions}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::facts::{Facts, HostFacts};
 use crate::fairness::Fairness;
 use crate::metric::Metric;
 use crate::responses::Responses;
+use crate::silent::Silent;
 use crate::statistics::Sample;
 use crate::workload_mark::WorkloadMark;
 
@@ -143,6 +144,8 @@ pub struct Measurements {
     pub delivered_bytes: u64,
     /// What the flows of sources came to that were under way in the window.
     source_totals: ClassTotals,
+    /// TCP flows of sources, and those that never sent.
+    pub silent: Silent,
     /// What connections of each class came to, by its number.
     class_totals: [ClassTotals; Class::COUNT],
     /// Nanoseconds. Original and monitor: connections that the original has a duration of.
@@ -247,6 +250,7 @@ impl Measurements {
             payload_bytes: 0,
             delivered_bytes: 0,
             source_totals: ClassTotals::default(),
+            silent: Silent::default(),
             class_totals: Default::default(),
             durations: PerPoint::default(),
             open_connections: Vec::new(),
@@ -489,6 +493,7 @@ impl Measurements {
         if row.start < self.window.1 && row.last.is_none_or(|last| last >= self.window.0) {
             self.fairness.source(row);
             self.source_totals.source(row);
+            self.silent.source(row, self.window.1);
         }
     }
 

@@ -53,7 +53,8 @@ pub struct Connections {
     pub reset: u64,
     /// The run ended first, and a faster network would have let them finish.
     pub unfinished: u64,
-    /// The run ended first whatever the network did: what they wait for alone takes longer.
+    /// The end of the experiment cut them whatever the network did: what they wait for alone takes longer, or their own end in the
+    /// original lies behind the end of the run.
     pub cut: u64,
 }
 

@@ -27,7 +27,7 @@ pub enum Warning {
         /// Sent - delivered - dropped.
         packets: i64,
     },
-    /// Connections were cut by the end of the run.
+    /// Connections were unfinished when the run ended, for which a faster network would have had time.
     Unfinished {
         /// Number of connections.
         connections: u64,
@@ -100,14 +100,23 @@ pub enum Warning {
         /// Of all data packets.
         share: f64,
     },
+    /// Much was sent again because packets wait in queues for longer than the retransmission timeout.
+    Bufferbloat {
+        /// By whom.
+        class: String,
+        /// Of all data packets.
+        share: f64,
+        /// The mean time in queues, there and back.
+        queueing_ns: u64,
+    },
     /// More or less is sent than was to be.
     OtherPayload {
         /// Payload that was to be sent: what was captured without holes, or what load and structure ask for.
         asked_bytes: u64,
         /// Payload of the workload that was replayed.
         sent_bytes: u64,
-        /// Whether a capture says what was to be sent.
-        of_capture: bool,
+        /// The side of the link that it comes from, of a workload that was drawn; `None`: both, of a capture.
+        from_side: Option<&'static str>,
     },
     /// The comparison with the original rests on few connections.
     FewCompared {
@@ -156,6 +165,9 @@ impl Warning {
         match (self, other) {
             (Warning::Other { text }, Warning::Other { text: other })
             | (Warning::Kernel { text }, Warning::Kernel { text: other }) => text == other,
+            (Warning::OtherPayload { from_side, .. }, Warning::OtherPayload { from_side: other, .. }) => {
+                from_side == other
+            }
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
     }
@@ -173,8 +185,8 @@ impl Warning {
                 format!("sent, delivered and dropped packets do not add up: {packets} are unaccounted for")
             }
             Warning::Unfinished { connections, share } => format!(
-                "{connections} connections ({}) were cut by the end of the run; they and their exchanges count as longer \
-                 than any",
+                "{connections} connections ({}) were unfinished when the run ended; they and their exchanges count as \
+                 longer than any",
                 percent(share)
             ),
             Warning::Interrupted { start_ns, end_ns } => {
@@ -216,17 +228,29 @@ impl Warning {
                 format!("implausible: {}", dropped(class, from_side, *share, link.as_deref()))
             }
             Warning::Overload { class, from_side, share, link, window_segments } => format!(
-                "overload: {}; its flows have {} segments on the way in the mean, and cannot slow down any further",
+                "overload: {}; its flows have {} segments on the way in the mean, no more than their losses allow",
                 dropped(class, from_side, *share, link.as_deref()),
                 three_digits(*window_segments)
             ),
             Warning::ImplausibleRetransmissions { class, share } => {
                 format!("implausible: {} of the data packets of {class} were retransmissions", percent(share))
             }
-            Warning::OtherPayload { asked_bytes, sent_bytes, of_capture } => {
+            Warning::Bufferbloat { class, share, queueing_ns } => format!(
+                "bufferbloat: {} of the data packets of {class} were retransmissions; packets wait in queues for {} in the mean, \
+                 and retransmission timers expire meanwhile",
+                percent(share),
+                Unit::Time.show(*queueing_ns as f64)
+            ),
+            Warning::OtherPayload { asked_bytes, sent_bytes, from_side } => {
                 let [asked, sent] = [*asked_bytes, *sent_bytes].map(|bytes| Unit::Bytes.show(bytes as f64));
-                let what = if *of_capture { "were captured without holes" } else { "load and structure ask for" };
-                format!("doubtful: {sent} of payload are replayed where {asked} {what}")
+                match from_side {
+                    None => {
+                        format!("doubtful: {sent} of payload are replayed where {asked} were captured without holes")
+                    }
+                    Some(side) => format!(
+                        "doubtful: {sent} of payload are replayed from the {side} where load and structure ask for {asked}"
+                    ),
+                }
             }
             Warning::FewCompared { share } => {
                 format!(
@@ -269,10 +293,15 @@ impl Warning {
             Warning::Overload { .. } => {
                 Some("if this is not what was meant, give the link a higher rate or fewer flows")
             }
-            Warning::OtherPayload { of_capture: true, .. } => {
+            Warning::Bufferbloat { .. } => {
+                Some("if this is not what was meant, give the link a shorter queue or a higher rate")
+            }
+            Warning::OtherPayload { from_side: None, .. } => {
                 Some("capture without losses, or leave out what is missing with --missing skip")
             }
-            Warning::OtherPayload { of_capture: false, .. } => Some("check workload.load and workload.structure"),
+            Warning::OtherPayload { from_side: Some(_), .. } => Some(
+                "check workload.load and workload.structure; where few connections carry most of the payload, use a longer capture",
+            ),
             Warning::CloseNotSeen { .. } | Warning::FewCompared { .. } => Some("use a longer capture"),
             Warning::LossInOriginal { .. } | Warning::Kernel { .. } | Warning::Other { .. } => None,
         }

@@ -303,7 +303,7 @@ impl Connection {
             delivered_bytes: [self.received(Side::Acceptor), self.received(Side::Initiator)],
         };
         let met = PacketsMet { tallies: self.flow.tallies(), losses: self.flow.take_losses() };
-        plausibility.add_arrived(ended.class, self.flow.link_side(Side::Initiator), &met.tallies);
+        plausibility.add_packets(ended.class, self.flow.link_side(Side::Initiator), &met.tallies, ended.rtt);
         for side in Side::BOTH.into_iter().filter(|side| met.losses[*side].is_some()) {
             let judged = Judged::new(&self.cold.vector, ended.class);
             let sending = self.ends[side].sending(config.tcp(ended.class));

@@ -302,6 +302,8 @@ impl Flow {
         crate::emulation::tests::note_sent(now, self.id, side, segment);
         let from = self.link_side(side);
         network.directions[from as usize].sent += 1;
+        let is_sent_again = segment.payload_bytes > 0 || segment.flags.syn() || segment.flags.fin();
+        self.paths[side].tally.send(is_sent_again);
         if let Some(flows) = &mut network.flows
             && segment.flags.fin()
         {

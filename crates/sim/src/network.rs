@@ -435,9 +435,7 @@ impl<'a, R: Recorder> Network<'a, R> {
     /// Counts a dropped packet of `flow` if it is one of TCP, and of a connection of the run.
     fn count_drop(&mut self, flow: &Flow, from: LinkSide, segment: &Segment, link: Option<LinkNumber>) {
         if !is_datagram(segment) && flow.id() < FIRST_GUEST {
-            let dropped = self.tcp_drops.entry((flow.class(), from, link.map(|link| link.0))).or_default();
-            dropped.packets += 1;
-            dropped.data += u64::from(segment.payload_bytes > 0);
+            *self.tcp_drops.entry((flow.class(), from, link.map(|link| link.0))).or_default() += 1;
         }
     }
 

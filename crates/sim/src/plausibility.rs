@@ -61,10 +61,12 @@ pub struct JudgedFlow {
 pub struct ClassPackets {
     /// Packets that arrived, by the side they come from.
     pub arrived: [u64; 2],
-    /// Of them, packets with payload.
-    pub data: [u64; 2],
+    /// Packets that were sent and are sent again if they are lost, both directions: with payload, SYN or FIN.
+    pub data_packets: u64,
     /// Packets that were dropped on the way, by the side they come from and the link; without a link where a loss model took them.
-    pub dropped: BTreeMap<(LinkSide, Option<u16>), Dropped>,
+    pub dropped: BTreeMap<(LinkSide, Option<u16>), u64>,
+    /// How long packets waited on their way.
+    pub queueing: Queueing,
     /// What the flows that lost packets kept on the way, by the side they come from.
     pub lossy: [InFlight; 2],
 }
@@ -76,11 +78,15 @@ pub struct InFlight {
     round_trips: u128,
     /// How long the flows were sending, in nanoseconds.
     sending: u128,
+    packets: u64,
+    loss_events: u64,
 }
 
 impl InFlight {
-    /// A flow sent `packets` with payload within `time`, during which its application had something to send.
-    fn add(&mut self, packets: u64, rtt: Duration, time: Duration) {
+    /// A flow sent `packets` with payload within `time`, during which its application had something to send, and met loss events.
+    fn add(&mut self, packets: u64, loss_events: u64, rtt: Duration, time: Duration) {
+        self.packets += packets;
+        self.loss_events += loss_events;
         self.round_trips += u128::from(packets) * u128::from(rtt.as_nanos());
         // What fits into one flight takes a round trip.
         self.sending += u128::from(time.max(rtt).as_nanos());
@@ -90,37 +96,51 @@ impl InFlight {
     pub fn mean_window(&self) -> Option<f64> {
         (self.sending > 0).then(|| self.round_trips as f64 / self.sending as f64)
     }
+
+    /// Loss events of the flows per packet; `None` without any.
+    pub fn loss_event_rate(&self) -> Option<f64> {
+        (self.packets > 0).then(|| self.loss_events as f64 / self.packets as f64)
+    }
 }
 
-/// Packets that were dropped.
+/// Time beside that of the path which packets take for a round trip: in queues, and while the line is busy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Dropped {
-    /// All of them.
-    pub packets: u64,
-    /// Those with payload.
-    pub data: u64,
+pub struct Queueing {
+    /// Nanoseconds, once for each data packet that arrived, added up.
+    waited: u128,
+    data: u64,
+}
+
+impl Queueing {
+    /// Data packets of a flow arrived; its path takes `path` for a round trip without any waiting.
+    fn add(&mut self, tallies: &PerSide<Tally>, path: Duration) {
+        let round_trip = tallies.initiator.mean_transit() + tallies.acceptor.mean_transit();
+        let data = tallies.initiator.data + tallies.acceptor.data;
+        self.waited += u128::from(round_trip.saturating_sub(path).as_nanos()) * u128::from(data);
+        self.data += data;
+    }
+
+    /// The mean over data packets.
+    pub fn mean(&self) -> Duration {
+        Duration::from_nanos((self.waited / u128::from(self.data.max(1))) as u64)
+    }
 }
 
 impl ClassPackets {
     /// Packets from a side that were dropped.
     pub fn dropped_from(&self, side: LinkSide) -> u64 {
-        self.dropped.iter().filter(|((from, _), _)| *from == side).map(|(_, dropped)| dropped.packets).sum()
+        self.dropped.iter().filter(|((from, _), _)| *from == side).map(|(_, dropped)| dropped).sum()
     }
 
     /// The link where most packets from a side were dropped. `None`: a loss model dropped most, or none was dropped.
     pub fn most_dropped_at(&self, side: LinkSide) -> Option<u16> {
         let places = self.dropped.iter().filter(|((from, _), _)| *from == side);
-        places.max_by_key(|(_, dropped)| dropped.packets).and_then(|((_, link), _)| *link)
-    }
-
-    /// Packets with payload of both directions that arrived or were dropped.
-    pub fn data_packets(&self) -> u64 {
-        self.data.iter().sum::<u64>() + self.dropped.values().map(|dropped| dropped.data).sum::<u64>()
+        places.max_by_key(|(_, dropped)| **dropped).and_then(|((_, link), _)| *link)
     }
 }
 
 /// TCP packets that were dropped, by class, the side they come from, and link.
-pub type TcpDrops = BTreeMap<(u16, LinkSide, Option<u16>), Dropped>;
+pub type TcpDrops = BTreeMap<(u16, LinkSide, Option<u16>), u64>;
 
 /// What the packets of a connection met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -178,14 +198,16 @@ impl Plausibility {
         Plausibility { flows: FlowFindings::default(), classes: vec![ClassPackets::default(); config.classes.len()] }
     }
 
-    /// A connection of a class whose initiator is on `side` ended, or the run did: its packets that arrived.
+    /// A connection of a class whose initiator is on `side` ended, or the run did: its packets. Its path takes `path` for a round trip
+    /// without any waiting.
     #[inline]
-    pub fn add_arrived(&mut self, class: u16, side: LinkSide, tallies: &PerSide<Tally>) {
+    pub fn add_packets(&mut self, class: u16, side: LinkSide, tallies: &PerSide<Tally>, path: Duration) {
         let class = &mut self.classes[usize::from(class)];
         for (from, tally) in [(side, &tallies.initiator), (side.other(), &tallies.acceptor)] {
             class.arrived[from as usize] += tally.arrived;
-            class.data[from as usize] += tally.data;
+            class.data_packets += tally.sent_data;
         }
+        class.queueing.add(tallies, path);
     }
 
     /// The same: what its packets met on the way from the end `side`, where some were dropped or marked, and what that end tells.
@@ -197,7 +219,7 @@ impl Plausibility {
             let rtt = met.tallies.initiator.mean_transit() + met.tallies.acceptor.mean_transit();
             let packets = met.tallies[side].data + losses.dropped();
             let time = sending.active.saturating_sub(sending.paused);
-            self.classes[usize::from(of.class)].lossy[from as usize].add(packets, rtt, time);
+            self.classes[usize::from(of.class)].lossy[from as usize].add(packets, losses.count(), rtt, time);
         }
         let response = config.classes[usize::from(of.class)].response();
         self.flows.add(of, from, response, conditions(losses, sending, side, &of.limits));

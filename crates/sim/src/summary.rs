@@ -57,7 +57,7 @@ pub struct ConnectionCounts {
     pub completed: u64,
     /// Reset before all data had arrived.
     pub reset: u64,
-    /// Cut by the end of the run.
+    /// Not over when the run ended.
     pub unfinished: u64,
 }
 

@@ -11,6 +11,7 @@ mod datagrams;
 mod describe;
 mod determinism;
 mod documented;
+mod draws;
 mod examples;
 mod fit;
 mod flows;

@@ -29,7 +29,8 @@ fn plausibility(experiment: &str) -> Value {
     let stored: Value = serde_json::from_slice(&stored).unwrap();
     assert_eq!(stored["plausibility"], answer["plausibility"]);
     let warned = answer["warnings"].as_array().unwrap().iter().filter_map(|warning| warning["kind"].as_str());
-    let warned: Vec<&str> = warned.filter(|kind| kind.starts_with("implausible") || *kind == "overload").collect();
+    let warned: Vec<&str> =
+        warned.filter(|kind| kind.starts_with("implausible") || ["overload", "bufferbloat"].contains(kind)).collect();
     let warned = warned.join(" ");
     answer["plausibility"]["warned"] = warned.into();
     answer["plausibility"].take()
@@ -86,7 +87,7 @@ fn a_third_of_the_packets_lost_is_warned_of() {
         text.contains("% of the TCP packets of ftp from the left were dropped, most of them by a loss model"),
         "{text}"
     );
-    assert!(text.contains("and cannot slow down any further"), "{text}");
+    assert!(text.contains("no more than their losses allow"), "{text}");
     let page = std::fs::read_to_string(bench.path("r/report.html")).unwrap();
     assert!(page.contains("TCP packets of ftp from the left were dropped"));
     assert!(page.contains("Mean windows beside the response functions"));
@@ -155,14 +156,23 @@ fn honest_what_ifs_are_not_doubted() {
         of_sources("50mbit", &drop_tail("5p"), &bulk(4, "30ms", linux)),
         of_sources("5mbit", &drop_tail("10p"), &bulk(64, "20ms", "profile = \"bsd-2008\", congestion = \"reno\"")),
         of_sources("20mbit", "kind = \"pie\"", &bulk(400, "60ms", linux)),
+        of_sources("1mbit", &drop_tail("65000p"), &(bulk(10, "40ms", "") + &cbr("900kbit"))),
+        of_sources("1mbit", &drop_tail("65000p"), &(bulk(300, "40ms", "") + &cbr("900kbit"))),
+        of_sources("1mbit", &drop_tail("65000p"), &(bulk(300, "40ms", "") + &cbr("1500kbit"))),
+        of_sources("1mbit", &drop_tail("65000p"), &(bulk(60, "40ms", linux) + &cbr("1500kbit"))),
+        of_sources("1mbit", &drop_tail("2000p"), &(bulk(60, "40ms", linux) + &cbr("900kbit"))),
+        of_sources("1mbit", &drop_tail("2000p"), &bulk(300, "40ms", linux)),
+        of_sources("1mbit", &drop_tail("500p"), &(bulk(5, "40ms", "profile = \"rfc\"") + &cbr("900kbit"))),
     ];
-    assert_eq!(what_ifs.len(), 20);
-    let mut overloads = 0;
+    assert_eq!(what_ifs.len(), 27);
+    let (mut overloads, mut bufferbloats) = (0, 0);
     for what_if in what_ifs {
         let found = plausibility(&what_if);
         let warned = found["warned"].as_str().unwrap();
         assert!(!warned.contains("implausible"), "{what_if}\n{found}");
         overloads += u32::from(warned.contains("overload"));
+        bufferbloats += u32::from(warned.contains("bufferbloat"));
     }
     assert!(overloads >= 10, "{overloads} overloads are named");
+    assert!(bufferbloats >= 2, "{bufferbloats} bufferbloats are named");
 }

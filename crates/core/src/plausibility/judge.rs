@@ -68,7 +68,10 @@ impl Response {
             Response::Cubic => {
                 let rtt = stretch.rtt.as_secs_f64();
                 let high = cubic_response(p, rtt, CUBIC_C);
-                Expected { low: delayed(cubic_response(most_p, rtt, CUBIC_C), 1.0), high, needed: high }
+                // On paths of seconds it grows back faster than in the fluid model, and then no faster than by half in a round trip: one
+                // goes by in recovery and one in growth before the next loss event.
+                let low = cubic_response(most_p, rtt, CUBIC_C).min(1.0 / (2.0 * most_p.max(1e-9)));
+                Expected { low: delayed(low, 1.0), high, needed: high }
             }
             Response::Vegas => {
                 let high = mathis_window(p, 1.0);
@@ -233,6 +236,17 @@ mod tests {
 
     fn is_outside(response: Response, conditions: &Conditions) -> bool {
         Finding::of(Some(response), conditions).unwrap().is_outside()
+    }
+
+    /// 100 packets between loss events hold two flights of 50, however long the path; the fluid model has 177 at 10 s.
+    #[test]
+    fn cubic_needs_two_flights_between_losses() {
+        let mut long = conditions(100, 20.0);
+        long.stretch.rtt = Duration::from_secs(10);
+        let expected = Response::Cubic.expected(&long);
+        assert!(expected.low <= 50.0 && (170.0..190.0).contains(&expected.high), "{expected:?}");
+        // At 100 ms the fluid model has fewer.
+        assert!((Response::Cubic.expected(&conditions(100, 12.0)).high - 12.0).abs() < 1.0);
     }
 
     /// Windows around 120 of Reno and 187.4 of CUBIC at p = 1e-4 and 100 ms (RFC 9438 table 1; Mathis has 122.47 for Reno). Timeouts take 0.02 % of Reno's.

@@ -2,9 +2,11 @@
 
 use crate::time::{Duration, Time};
 
-/// The packets of one direction that have arrived so far.
+/// The packets of one direction so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
+    /// Packets that were sent and are sent again if they are lost: with payload, SYN or FIN.
+    pub sent_data: u64,
     /// Packets that arrived at the other end.
     pub arrived: u64,
     /// Of them, packets with payload.
@@ -16,6 +18,12 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// A packet was sent, which is sent again if it is lost, or not.
+    #[inline]
+    pub fn send(&mut self, is_sent_again: bool) {
+        self.sent_data += u64::from(is_sent_again);
+    }
+
     /// A packet arrived after `transit` on the way.
     #[inline]
     pub fn count(&mut self, carries_data: bool, transit: Duration) {

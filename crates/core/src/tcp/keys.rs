@@ -248,6 +248,11 @@ impl Default for Tcp {
 }
 
 impl Tcp {
+    /// The initial window in segments (0: of RFC 5681) where it is not that of the profile.
+    pub fn own_initial_window(&self) -> Option<u16> {
+        Some(self.initial_window).filter(|own| *own != Tcp::of(self.profile).initial_window)
+    }
+
     /// What no type can refuse: values that are well formed and impossible. `key` is the path of this table.
     pub fn problems(&self, key: &str) -> Vec<KeyError> {
         let mut found = self.impossible_values();

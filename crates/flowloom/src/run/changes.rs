@@ -4,17 +4,29 @@
 use flowloom_core::extract::TrafficSeries;
 use flowloom_sim::keys::Topology;
 
-use crate::experiment::{Experiment, Network, RateChoice, Workload};
+use crate::experiment::{Experiment, Network, RateChoice, Waits, Workload};
 use crate::workload::source::Source;
 
 /// The changes, each in a few words; none of a replay under the original's conditions.
 pub fn changes(experiment: &Experiment, source: &Source) -> Vec<String> {
-    let Experiment { workload, network, sources, run, .. } = experiment;
+    let Experiment { workload, network, sources, run, tcp, .. } = experiment;
     let usual = Workload::default();
     let mut found = Vec::new();
     let mut say = |is_changed: bool, what: &dyn Fn() -> String| found.extend(is_changed.then(what));
     say(workload.structure != usual.structure, &|| format!("structure {}", workload.structure.name()));
     say(workload.load.is_some(), &|| "another load".to_owned());
+    say(!workload.rtt.keeps_all(), &|| format!("round-trip times {}", workload.rtt));
+    say(workload.window.value != usual.window.value, &|| format!("windows {}", workload.window));
+    let Waits { min, correct } = &workload.waits;
+    say(!min.value.is_zero(), &|| format!("waits from {min}"));
+    say(*correct != usual.waits.correct, &|| "waits not corrected".to_owned());
+    say(!workload.lead_in, &|| "no lead-in".to_owned());
+    say(!workload.t_close, &|| "no time to close".to_owned());
+    let initial_window = tcp.own_initial_window();
+    say(initial_window.is_some(), &|| match initial_window.unwrap_or_default() {
+        0 => "initial window of RFC 5681".to_owned(),
+        segments => format!("initial window of {segments} MSS"),
+    });
     say(source.is_draw(run.variation()), &|| "starts drawn anew".to_owned());
     say(constrains(network, source), &|| format!("rate {}", network.bottleneck.rate));
     let Network { bottleneck, .. } = network;
@@ -61,7 +73,9 @@ mod tests {
             &[][..],
             &[("network.bottleneck.rate", "1gbit")],
             &[("network.bottleneck.rate", "16mbit")],
-            &[("tcp.profile", "linux"), ("workload.rtt", "50ms"), ("workload.window", "64k")],
+            &[("tcp.profile", "linux"), ("tcp.congestion", "bbr")],
+            &[("workload.rtt", "usernet"), ("workload.window", "measured"), ("workload.waits.min", "0s")],
+            &[("tcp.profile", "linux"), ("tcp.initial-window", "10")],
             &[("run.seeds", "[7]"), ("measure.duration", "10s")],
         ] {
             assert_eq!(of(keys), [""; 0], "{keys:?}");
@@ -72,6 +86,15 @@ mod tests {
     fn changes_are_named() {
         for (key, value, told) in [
             ("workload.structure", "a-b", "structure a-b"),
+            ("workload.rtt", "50ms", "round-trip times 50ms"),
+            ("workload.rtt", "{ kind = \"usernet\", place = \"left\" }", "round-trip times usernet on the left"),
+            ("workload.window", "64k", "windows 64k"),
+            ("workload.waits.min", "500ms", "waits from 500ms"),
+            ("workload.waits.correct", "none", "waits not corrected"),
+            ("workload.lead-in", "false", "no lead-in"),
+            ("workload.t-close", "false", "no time to close"),
+            ("tcp.initial-window", "32", "initial window of 32 MSS"),
+            ("tcp.initial-window", "1", "initial window of 1 MSS"),
             ("workload.load", "{ method = \"thinning\", factor = 0.5 }", "another load"),
             ("run.vary", "blocks", "starts drawn anew"),
             ("network.bottleneck.rate", "105%", "rate 105%"),

@@ -2,10 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use flowloom_core::play::{Placed, Script};
+use flowloom_core::play::Placed;
 use flowloom_core::record::Recorder;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::Protocol;
 use flowloom_live::remote::backend::Hosts;
 use flowloom_live::{LiveError, Observed, Options};
 use flowloom_sim::{Classed, Config, Progress as SimProgress, Summary};
@@ -51,7 +50,7 @@ pub struct Noticed {
     pub totals_only: u64,
     /// Connections whose waits contain a transit that is made again.
     pub keep_transit: u64,
-    /// Connections that cannot end within the run.
+    /// Connections that the end of the experiment cut.
     pub cut: u64,
     /// Captures that lack packets.
     pub incomplete: Vec<Warning>,
@@ -68,14 +67,11 @@ impl Drive<'_> {
         mut recorder: &mut dyn Recorder<Error = Unrecorded>,
     ) -> Result<Driven, LiveError<WorkloadError, Unrecorded>> {
         let Drive { setup, config, live, hosts, sources, progress, reserve } = self;
-        let window = setup.plan.window(config);
-        let last = Time::ZERO + config.window + config.drain;
+        let window = setup.window(config.seed);
         let mut noticed = Noticed::default();
         let placed = setup.senders.placed(vectors, config).inspect(|placed| {
             let Ok(Placed { vector, .. }) = placed else { return };
             if window.contains(&vector.start.since(Time::ZERO).as_nanos()) {
-                let least = || Script::new(vector, &config.replay).waits();
-                noticed.cut += u64::from(vector.protocol == Protocol::Tcp && vector.start + least() > last);
                 noticed.totals_only += u64::from(load::is_of_totals(vector));
                 noticed.keep_transit += u64::from(load::keeps_transit(vector, config.replay.waits));
             }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
 use flowloom_models::Variation;
@@ -33,7 +34,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     let Driven { summary, observed, noticed } = driven;
     let (seed, observed) = (config.seed, observed.as_ref());
     let to_its_end = observed.is_none() && !summary.interrupted && !source.interrupted;
-    let planned = plan.window(config);
+    let planned = setup.window(seed);
     let is_cut = summary.interrupted || source.interrupted || observed.is_some_and(|observed| observed.cut_short);
     // It is as long as that takes, which nobody planned.
     let is_of_program = observed.is_some_and(|observed| observed.guest.is_some());
@@ -52,8 +53,14 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     let doubled = (keep_transit > 0).then_some(Warning::WaitsNotCorrected { connections: keep_transit });
     let not_met = if to_its_end { senders.not_met(summary) } else { Vec::new() };
     let of_host = observed.iter().flat_map(|observed| observed.warnings.iter().cloned().map(Warning::Live));
-    let own: Vec<Warning> = assumed
+    let asked = plan.window(config);
+    let clipped = (planned.end < asked.end).then(|| {
+        let [asked, covered] = [asked.end, planned.end].map(Duration::from_nanos);
+        Warning::RecordEnds { asked, covered }
+    });
+    let own: Vec<Warning> = clipped
         .into_iter()
+        .chain(assumed)
         .chain(doubled)
         .chain(of_datagrams(plan, source))
         .chain(not_met)

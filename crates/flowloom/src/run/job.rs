@@ -19,6 +19,7 @@ use crate::context::{Progress, Step};
 use crate::error::Error;
 use crate::parallel::{at_once, locked, threads};
 use crate::results::{self, write_own_report};
+use crate::run::cut::Cut;
 use crate::run::drive::{Drive, millis};
 use crate::run::facts::{described, facts, host};
 use crate::run::hosts::clock_note;
@@ -178,7 +179,9 @@ impl<'a> Job<'a> {
         let captures = captures.collect::<Result<_, _>>()?;
         let reserve = writer.reserve().clone();
         let intervals = context.wants_intervals().then(|| Intervals::new(seed));
-        let mut recorder = Recording { writer, captures, intervals, context };
+        let end = Time::ZERO + config.window + config.drain;
+        let cut = Cut::new(&plan.experiment.workload, config.replay, self.setup.window(seed), end);
+        let mut recorder = Recording { writer, captures, intervals, cut, context };
         let lab = self.setup.lab.as_ref();
         let (lab, hosts) = lab.map(|lab| lab.begin(config.window + config.drain)).transpose()?.unzip();
         let (setup, sources, live) = (&self.setup, flows.connections, live.as_ref());
@@ -193,8 +196,8 @@ impl<'a> Job<'a> {
             observed.notes.extend(clocks.iter().map(clock_note));
             observed.problems.extend(problems.iter().map(|why| Problem::Host { text: why.to_string() }));
         }
-        let (writer, incomplete) = recorder.finish();
-        driven.noticed.incomplete = incomplete;
+        let (writer, incomplete, cut) = recorder.finish();
+        (driven.noticed.incomplete, driven.noticed.cut) = (incomplete, cut);
         if let Some(status) = driven.observed.as_ref().and_then(|observed| observed.guest) {
             // As shells have it where a signal ended it.
             let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);

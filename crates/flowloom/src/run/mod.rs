@@ -12,7 +12,7 @@
 //! | `job` | the runs of all seeds and their folders |
 //! | `pipeline` | threads that read ahead and write behind |
 //! | `drive` | one run through its driver |
-//! | `recording`, `intervals` | what is kept and told while it goes on |
+//! | `recording`, `intervals`, `cut` | what is kept, told and counted while it goes on |
 //! | `facts`, `plausibility`, `command_line` | what `run.json` says beside the measurements |
 //!
 //! `needs` works out what a run would need, without running it.
@@ -20,6 +20,7 @@
 mod changes;
 pub(crate) mod command_line;
 mod config;
+mod cut;
 mod drive;
 mod facts;
 pub(crate) mod hosts;

@@ -111,7 +111,7 @@ impl Plan {
         !self.sources.is_empty() || self.experiment.workload.model.is_some()
     }
 
-    /// The part of a run that results are of, in nanoseconds.
+    /// The part of a run that results are to be of, in nanoseconds.
     pub fn window(&self, config: &Config) -> Range<u64> {
         match &self.experiment.measure.window {
             Some([start, end]) => start.value.as_nanos()..end.value.as_nanos(),

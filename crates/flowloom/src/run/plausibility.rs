@@ -27,7 +27,7 @@ pub fn facts(config: &Config, summary: &Summary, classes: &[ClassFacts], topolog
         flows: flows.farthest.iter().map(|flow| flow_facts(flow, name(flow.class.into()), config)).collect(),
         classes: (found.classes.iter().zip(&summary.classes).enumerate())
             .map(|(class, (packets, counts))| {
-                let data_packets = packets.data_packets();
+                let data_packets = packets.data_packets;
                 ClassPlausibility {
                     class: name(class),
                     from_left: direction(packets, LinkSide::Left, topology),
@@ -35,6 +35,8 @@ pub fn facts(config: &Config, summary: &Summary, classes: &[ClassFacts], topolog
                     data_packets,
                     retransmissions: counts.retransmissions,
                     retransmitted_share: share(counts.retransmissions, data_packets),
+                    queueing_ns: packets.queueing.mean().as_nanos(),
+                    timeout_ns: config.tcp(class as u16).rto.min.as_nanos(),
                 }
             })
             .filter(|class| class.from_left.packets + class.from_right.packets > 0)
@@ -69,6 +71,7 @@ fn direction(packets: &ClassPackets, from: LinkSide, topology: &Topology) -> Dir
         dropped_packets,
         dropped_share: share(dropped_packets, all),
         lossy_window_segments: packets.lossy[from as usize].mean_window(),
+        loss_event_rate: packets.lossy[from as usize].loss_event_rate(),
         most_dropped_at: packets
             .most_dropped_at(from)
             .and_then(|link| Some(topology.links.get(usize::from(link))?.name.clone())),

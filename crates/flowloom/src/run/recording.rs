@@ -13,6 +13,7 @@ use flowloom_store::run_folder::{RunFolderError, RunWriter};
 use crate::context::Context;
 use crate::error::Error;
 use crate::experiment::Pair;
+use crate::run::cut::Cut;
 use crate::run::intervals::{Interval, Intervals};
 use crate::run::senders::captured;
 use crate::warning::Warning;
@@ -25,6 +26,8 @@ pub struct Recording<'a> {
     pub captures: Vec<LinkCapture>,
     /// Gathers what the observer hears of each second; `None` if it wants nothing.
     pub intervals: Option<Intervals>,
+    /// Counts connections that the end of the experiment cuts.
+    pub cut: Cut,
     /// Who hears of it.
     pub context: Context<'a>,
 }
@@ -83,13 +86,13 @@ impl Recording<'_> {
         }
     }
 
-    /// Completes the captures, and says which lack packets; the folder is still open.
-    pub fn finish(mut self) -> (RunWriter, Vec<Warning>) {
+    /// Completes the captures, and says which lack packets, and how many connections were cut; the folder is still open.
+    pub fn finish(mut self) -> (RunWriter, Vec<Warning>, u64) {
         if let Some(intervals) = &mut self.intervals {
             let last = intervals.finish();
             self.tell(&last);
         }
-        (self.writer, self.captures.into_iter().filter_map(LinkCapture::finish).collect())
+        (self.writer, self.captures.into_iter().filter_map(LinkCapture::finish).collect(), self.cut.connections())
     }
 }
 
@@ -100,6 +103,9 @@ impl Recorder for Recording<'_> {
         if let Record::Packet { link, packet } = record {
             self.capture(link, packet);
             return Ok(());
+        }
+        if let Record::Connection { original, ended, .. } = record {
+            self.cut.connection(original, ended.outcome);
         }
         if let Some(intervals) = &mut self.intervals {
             match record {

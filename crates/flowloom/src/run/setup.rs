@@ -1,5 +1,7 @@
 //! The runs of a plan prepared: the simulator's numbers of each workload, and what live runs need of their hosts.
 
+use std::ops::Range;
+
 use flowloom_core::time::Time;
 use flowloom_core::workload::Protocol;
 use flowloom_live::Options;
@@ -74,6 +76,17 @@ impl<'a> Setup<'a> {
     pub fn prepared(&self, seed: u64) -> &Prepared {
         let place = self.plan.experiment.run.seeds.iter().position(|known| *known == seed);
         place.and_then(|place| self.workloads.get(place)).unwrap_or(&self.workloads[0])
+    }
+
+    /// The part of the run with this seed that results are of, in nanoseconds: not what comes after the end of the record that it replays,
+    /// where neither the original nor the replay has traffic. Sources and programs go on after it.
+    pub fn window(&self, seed: u64) -> Range<u64> {
+        let Prepared { source, config, .. } = self.prepared(seed);
+        let (Plan { experiment, .. }, planned) = (self.plan, self.plan.window(config));
+        let ends = source.record.filter(|_| experiment.sources.is_empty() && self.options.guests.is_empty());
+        let shift = experiment.workload.prefill().shift();
+        let end = ends.map(|record| record.saturating_sub(shift).as_nanos()).filter(|end| *end > planned.start);
+        planned.start..end.unwrap_or(planned.end).min(planned.end)
     }
 
     fn prepare(&self, source: Source) -> Result<Prepared, Error> {

@@ -7,12 +7,12 @@ use std::path::Path;
 
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, Side};
+use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, sum};
 use flowloom_models::generate::SourceModel;
 use flowloom_models::lrd::Hurst;
 use flowloom_models::{
     Counted, Draw, Load, LoadMeter, Method, RoundTrips, ScalingPlan, Structure, Survey, Variation, block_length,
-    fix_windows, settle, unsettle,
+    close_as_observed, fix_windows, offered, settle, unsettle,
 };
 use flowloom_report::facts::DrawnPayload;
 use flowloom_store::formats::{Sorter, Tally};
@@ -122,8 +122,8 @@ pub struct Made {
     pub before: Option<Load>,
     /// Its load.
     pub load: Load,
-    /// Payload bit/s that were asked for, and from where.
-    asked: Option<(LinkSide, f64)>,
+    /// Payload bit/s that were asked for from each side of the link.
+    asked: Option<[f64; 2]>,
     /// What a reader of results should know of its model.
     pub remarks: Vec<String>,
 }
@@ -256,7 +256,8 @@ impl Generation<'_> {
                 })?;
                 length = planned.length();
                 if scaling.counted == Counted::Bytes && scaling.method != Method::Starts {
-                    asked = Some((load.busier(), scaling.factor * load.payload_rate(load.busier())));
+                    asked =
+                        Some([LinkSide::Left, LinkSide::Right].map(|side| scaling.factor * load.payload_rate(side)));
                 }
                 (before, starts) = (Some(load), Some(Starts::Scaled(planned)));
             }
@@ -289,19 +290,18 @@ impl Generation<'_> {
         drop(rtts);
         // What starts later is in no run.
         length = self.duration.map_or(length, |duration| duration.min(length));
-        let placed = self.placed(model, starts.as_ref(), path)?;
+        let placed = self.placed(model, starts.as_ref(), length, path)?;
         let mut writer = WorkloadWriter::create(path).map_err(Error::new)?;
         let (mut tally, mut meter, mut id) = (Tally::default(), LoadMeter::new(length), 0);
-        let mut payload = DrawnPayload::default();
-        let bytes = |vector: &ConnectionVector| Side::BOTH.map(|side| vector.bytes(side)).iter().sum::<u64>();
+        let (mut asked_bytes, mut drawn_bytes) = ([0; 2], [0; 2]);
         for vector in placed {
             let vector = vector?;
             if vector.start.since(Time::ZERO) >= length {
                 break;
             }
-            payload.asked_bytes += bytes(&vector);
+            add_payload(&mut asked_bytes, &vector);
             for mut vector in self.changed(vector, &round_trips) {
-                payload.drawn_bytes += bytes(&vector);
+                add_payload(&mut drawn_bytes, &vector);
                 vector.id = id;
                 id += 1;
                 tally.add(&vector);
@@ -312,10 +312,11 @@ impl Generation<'_> {
             }
         }
         let load = meter.finish();
-        if let Some((side, rate)) = asked {
-            let asked_bytes = (rate * load.duration.as_secs_f64() / 8.0).round() as u64;
-            payload = DrawnPayload { asked_bytes, drawn_bytes: load.from[side as usize].payload };
+        if let Some(rates) = asked {
+            asked_bytes = rates.map(|rate| (rate * load.duration.as_secs_f64() / 8.0).round() as u64);
+            drawn_bytes = load.from.map(|from| from.payload);
         }
+        let payload = DrawnPayload::new(asked_bytes, drawn_bytes);
         let facts = tally.facts(Time::ZERO, self.provenance(before.as_ref(), &load)?, &[]);
         let (mut capture, traffic) = self.capture(facts.capture, &load);
         let remarks = model.map_or_else(Vec::new, |model| model.remarks(load.duration));
@@ -325,15 +326,28 @@ impl Generation<'_> {
     }
 
     /// The connections at their new starts, in the order of these, with dense ids. Where the load is changed, flows that are not sent
-    /// are left out.
-    fn placed(&self, model: Option<&SourceModel>, starts: Option<&Starts>, path: &Path) -> Result<Vectors, Error> {
+    /// are left out. Those that the end of their record cut are open for as long as they were seen to be, if that is over within `length`.
+    fn placed(
+        &self,
+        model: Option<&SourceModel>,
+        starts: Option<&Starts>,
+        length: Duration,
+        path: &Path,
+    ) -> Result<Vectors, Error> {
         let Some(starts) = starts else { return self.vectors(model) };
         let mut sorter = Sorter::in_folder(folder(path));
         let counted = self.vectors(model)?.filter(|vector| vector.as_ref().map_or(true, |vector| self.counts(vector)));
+        let record_end = self.base.map(|_| self.length()).transpose()?.map(|length| Time::ZERO + length);
+        let end = Time::ZERO + length;
         for (index, vector) in (0..).zip(counted) {
             let vector = vector?;
+            let observed = record_end.map(|end| end.since(vector.start));
             for start in starts.of(index, vector.start) {
-                sorter.push(ConnectionVector { start, ..vector.clone() }).map_err(load::unreadable)?;
+                let mut placed = ConnectionVector { start, ..vector.clone() };
+                if let Some(observed) = observed.filter(|observed| start + *observed < end) {
+                    close_as_observed(&mut placed, observed);
+                }
+                sorter.push(placed).map_err(load::unreadable)?;
             }
         }
         let sorted = sorter.finish(Time::ZERO).map_err(load::unreadable)?;
@@ -427,6 +441,11 @@ impl Generation<'_> {
     }
 }
 
+/// Adds the payload of `vector` to that of each side of the link.
+fn add_payload(to: &mut [u64; 2], vector: &ConnectionVector) {
+    to.iter_mut().zip(offered(vector)).for_each(|(bytes, more)| *bytes = sum([*bytes, more.payload]));
+}
+
 /// Bytes that the workload brings to the link from each side: of the packets that were seen, else as estimated when it was made.
 fn link_bytes(facts: &WorkloadFacts) -> Option<[u64; 2]> {
     if facts.traffic == TrafficFacts::default() {
@@ -486,28 +505,16 @@ impl Made {
 
     /// Why its load is not what was asked for, or not that of every part of it, with remedies.
     pub fn warnings(&self) -> Vec<Warning> {
-        let missed =
-            |from: LinkSide, asked: f64| Warning::LoadMissed { from, made: self.load.payload_rate(from), asked };
-        let busier = self
-            .asked
-            .filter(|(from, asked)| (self.load.payload_rate(*from) / asked - 1.0).abs() > MISSED)
-            .map(|(from, asked)| missed(from, asked));
-        let other = self.other_asked().filter(|(from, asked)| {
-            let ratio = self.load.payload_rate(*from) / asked;
-            !(1.0 / OTHER_MISSED..=OTHER_MISSED).contains(&ratio)
-        });
-        let other = other.map(|(from, asked)| missed(from, asked));
+        let busier = self.before.as_ref().map_or(LinkSide::Left, Load::busier);
+        let missed = |from: LinkSide, is_missed: fn(f64) -> bool| {
+            let (asked, made) = (self.asked?[from as usize], self.load.payload_rate(from));
+            (asked > 0.0 && is_missed(made / asked)).then_some(Warning::LoadMissed { from, made, asked })
+        };
+        let of_busier = missed(busier, |ratio| (ratio - 1.0).abs() > MISSED);
+        let of_other = missed(busier.other(), |ratio| !(1.0 / OTHER_MISSED..=OTHER_MISSED).contains(&ratio));
         let drift = Some(self.load.drift()).filter(|drift| *drift > STATIONARY && self.before.is_some());
         let drift = drift.map(|share| Warning::LoadDrifts { share });
-        busier.into_iter().chain(other).chain(drift).collect()
-    }
-
-    /// What was asked for of the direction that is not the busier one: as much of its own load.
-    fn other_asked(&self) -> Option<(LinkSide, f64)> {
-        let ((busier, asked), before) = (self.asked?, self.before.as_ref()?);
-        let factor = asked / before.payload_rate(busier);
-        let asked = factor * before.payload_rate(busier.other());
-        (asked > 0.0).then_some((busier.other(), asked))
+        of_busier.into_iter().chain(of_other).chain(drift).collect()
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use flowloom_core::time::Duration;
 use flowloom_models::Variation;
 use flowloom_report::facts::DrawnPayload;
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::staged::StagedFolder;
-use flowloom_store::workload::{WorkloadFacts, WorkloadReader, WorkloadWriter};
+use flowloom_store::workload::{TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter};
 
 use crate::context::Context;
 use crate::error::Error;
@@ -33,6 +34,8 @@ pub struct Source {
     pub blocks: Option<Blocks>,
     /// Its payload beside what load and structure ask for, if it was made.
     pub payload: Option<DrawnPayload>,
+    /// For how long packets were recorded; `None` where nobody saw packets.
+    pub record: Option<Duration>,
 }
 
 /// The name of a workload in a run folder.
@@ -62,6 +65,7 @@ impl Source {
             interrupted: false,
             blocks: None,
             payload: None,
+            record: None,
         }
     }
 
@@ -76,30 +80,15 @@ impl Source {
         };
         if kind == Kind::Workload && paths.len() == 1 {
             let facts = WorkloadReader::open(first).map_err(Error::new)?.facts().clone();
-            return Ok(Source {
-                path: Some(first.clone()),
-                facts,
-                name,
-                staging: None,
-                interrupted: false,
-                blocks: None,
-                payload: None,
-            });
+            return Ok(Source { path: Some(first.clone()), record: record(&facts), facts, name, ..Source::none() });
         }
         let staging = staging(target)?;
         let path = staging.path().join(WORKLOAD_FILE);
         let mut writer = WorkloadWriter::create(&path).map_err(Error::new)?;
         if kind != Kind::Capture {
             let facts = other_forms(inputs, staging.path(), writer, context)?;
-            return Ok(Source {
-                path: Some(path),
-                facts,
-                name,
-                staging: Some(staging),
-                interrupted: false,
-                blocks: None,
-                payload: None,
-            });
+            let record = record(&facts);
+            return Ok(Source { path: Some(path), record, facts, name, staging: Some(staging), ..Source::none() });
         }
         let mut hosts = AddressBook::default();
         let extracted = extraction::vectors(paths, capture, &mut hosts, folder(&path), context, |vector| {
@@ -113,12 +102,12 @@ impl Source {
         }
         Ok(Source {
             path: Some(path),
+            record: record(&facts),
             facts,
             name,
             staging: Some(staging),
             interrupted: extracted.interrupted,
-            blocks: None,
-            payload: None,
+            ..Source::none()
         })
     }
 
@@ -131,8 +120,11 @@ impl Source {
         made.warnings().iter().for_each(|warning| context.warn(warning));
         let interrupted = generation.base.is_some_and(|base| base.interrupted);
         let (blocks, payload) = (made.blocks, Some(made.payload));
+        // As long as it was made, of a record of packets.
+        let record = generation.base.and_then(|base| base.record).map(|_| length(&made.facts));
         Ok(Source {
             path: Some(path),
+            record,
             facts: made.facts,
             name: generation.name(),
             staging: Some(staging),
@@ -163,6 +155,16 @@ impl Source {
         let kept = target.join(WORKLOAD_FILE);
         std::fs::rename(path, &kept).map_err(|error| Error::new(format_args!("{}: {error}", kept.display())))
     }
+}
+
+/// How long packets of a workload were recorded, if they were.
+fn record(facts: &WorkloadFacts) -> Option<Duration> {
+    (facts.traffic != TrafficFacts::default()).then(|| length(facts))
+}
+
+/// How long connections of a workload start: what starts with its last packet starts within.
+fn length(facts: &WorkloadFacts) -> Duration {
+    Duration::from_nanos(facts.capture.duration_ns) + Duration::from_nanos(1)
 }
 
 /// The last part of a path. Reports are handed on: they name files, not where they lie on somebody's disk.

@@ -74,7 +74,7 @@ fn doubts_take_the_green_away() {
         }),
         with(&|run| run.facts.plausibility = lossy(400, 30.0, 0)),
         with(&|run| run.facts.plausibility = lossy(0, 30.0, 300)),
-        with(&|run| run.facts.drawn_payload = Some(DrawnPayload { asked_bytes: 1_000, drawn_bytes: 1_021 })),
+        with(&|run| run.facts.drawn_payload = Some(DrawnPayload::new([1_000, 300], [1_021, 300]))),
         with(&|run| {
             let payload = &mut run.facts.original.as_mut().unwrap().payload;
             (payload.acceptor.captured, payload.acceptor.replayed) = (2_230_000, 33_000_000);
@@ -91,12 +91,31 @@ fn doubts_take_the_green_away() {
         assert!(said.contains("plausible doubtful") && said.contains(&reason), "{said}");
     }
     let within = [
-        with(&|run| run.facts.drawn_payload = Some(DrawnPayload { asked_bytes: 1_000, drawn_bytes: 1_019 })),
+        with(&|run| run.facts.drawn_payload = Some(DrawnPayload::new([1_000, 300], [1_019, 300]))),
         with(&|run| run.facts.plausibility = lossy(400, 1.5, 450)),
     ];
     for run in &within {
         assert_eq!(run.summary().verdict.plausible.word, Plausible::Yes, "{:?}", run.summary().warnings);
     }
+}
+
+/// What counts is the difference beside the busier direction's bytes; the side is named.
+#[test]
+fn drawn_payload_is_checked_in_both_directions() {
+    let mut run = made_up("drawn", 1.0);
+    let mut reasons = |asked, drawn| {
+        run.facts.drawn_payload = Some(DrawnPayload::new(asked, drawn));
+        run.summary().verdict.plausible.reasons
+    };
+    let quieter = reasons([100_000, 1_000_000], [960_000, 1_000_000]);
+    let said = "doubtful: 960 kB of payload are replayed from the left where load and structure ask for 100 kB";
+    assert_eq!(quieter, [said]);
+    assert_eq!(reasons([1_000_000, 100_000], [1_000_000, 121_000]).len(), 1, "more");
+    assert_eq!(reasons([1_000_000, 100_000], [1_000_000, 79_000]).len(), 1, "less");
+    assert_eq!(reasons([1_000_000, 100_000], [1_030_000, 130_000]).len(), 2);
+    // Requests of a hundredth of the load may be twice as many.
+    assert_eq!(reasons([1_000_000, 10_000], [1_000_000, 20_000]), [""; 0]);
+    assert_eq!(reasons([0, 0], [0, 0]), [""; 0]);
 }
 
 /// Only one connection in four finished in both worlds.
