@@ -17,7 +17,7 @@ use flowloom_store::workload::PayloadFacts;
 use crate::bits::bits;
 use crate::extraction::options::Monitor;
 use crate::finding::{FlowFinding, Lost, NotModelled, PhaseFinding};
-use crate::vcsim::SpecificationFinding;
+use crate::vcsim::findings::SpecificationFinding;
 
 /// One thing that a user should know, with its numbers. [`Self::kind`] names it for programs; [`Self::cause`] and
 /// [`Self::remedy`] say it, each in a clause without a full stop.

@@ -3,7 +3,7 @@
 mod config;
 mod echo;
 mod files;
-mod findings;
+pub(crate) mod findings;
 mod results;
 
 use std::path::{Path, PathBuf};
