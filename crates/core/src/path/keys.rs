@@ -13,7 +13,7 @@ use super::impairments::{Impairments, Jitter, Reorder, Reordering};
 use super::loss::{GilbertElliott, LossModel, PacketList};
 use super::rules::{LossRate, Matching, Rule};
 use super::token_bucket::BucketConfig;
-use crate::keys::{Drawn, Quantity, Share, Size, TextOrTable, Written, read, text_or_other};
+use crate::keys::{Amount, Drawn, Quantity, Share, Size, TextOrTable, Written, read, text_or_other};
 use crate::time::Duration;
 use crate::units::{Limit, ParseQuantityError, Probability, Rate};
 use crate::workload::{LinkSide, Side};
@@ -141,8 +141,8 @@ enum LossTable {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a packet is a number as 3, several are an interval as \"5-8\"")]
 enum Packets {
-    One(u64),
-    Interval(String),
+    One(#[schemars(range(min = 1))] u64),
+    Interval(#[schemars(regex(pattern = r"^\s*\+?0*[1-9][0-9]*\s*(-\s*\+?0*[1-9][0-9]*\s*)?$"))] String),
 }
 
 impl Packets {
@@ -407,8 +407,10 @@ pub struct Bucket(Checked<BucketKeys, BucketConfig>);
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct BucketKeys {
     /// Rate in the long run.
+    #[schemars(extend("least" = "100bit", "most" = "100tbit"))]
     rate: Quantity<Rate>,
     /// Bytes that may pass at once, one packet of 1,514 bytes or more.
+    #[schemars(extend("least" = "1514b", "most" = "4294967295b"))]
     burst: Quantity<Bytes>,
 }
 
@@ -476,6 +478,10 @@ impl Written for Bytes {
 
     fn pattern() -> String {
         Size::pattern()
+    }
+
+    fn amount(&self) -> Option<Amount> {
+        Some(Amount::Bytes(self.0.into()))
     }
 }
 
