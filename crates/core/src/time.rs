@@ -76,6 +76,16 @@ impl Duration {
     /// The longest representable length, about 584 years.
     pub const MAX: Duration = Duration(u64::MAX);
 
+    /// The units that [`Duration::from_str`] reads in any case, in nanoseconds.
+    pub const UNITS: [(&str, u64); 6] = [
+        ("ns", 1),
+        ("us", 1_000),
+        ("ms", 1_000_000),
+        ("s", 1_000_000_000),
+        ("min", 60_000_000_000),
+        ("h", 3_600_000_000_000),
+    ];
+
     /// `n` nanoseconds.
     pub const fn from_nanos(n: u64) -> Duration {
         Duration(n)
@@ -188,15 +198,7 @@ impl FromStr for Duration {
     type Err = crate::units::text::ParseQuantityError;
 
     fn from_str(text: &str) -> Result<Duration, Self::Err> {
-        const UNITS: [(&str, u64); 6] = [
-            ("ns", 1),
-            ("us", 1_000),
-            ("ms", 1_000_000),
-            ("s", 1_000_000_000),
-            ("min", 60_000_000_000),
-            ("h", 3_600_000_000_000),
-        ];
-        crate::units::text::parse_scaled(text, "a time", "20ms", &UNITS).map(Duration)
+        crate::units::text::parse_scaled(text, "a time", "20ms", &Duration::UNITS).map(Duration)
     }
 }
 

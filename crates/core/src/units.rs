@@ -81,6 +81,12 @@ pub enum Limit {
     Bytes(u64),
 }
 
+impl Limit {
+    /// The units of bytes that [`Limit::from_str`] reads in any case.
+    pub const UNITS: [(&str, u64); 7] =
+        [("b", 1), ("k", 1 << 10), ("kb", 1 << 10), ("m", 1 << 20), ("mb", 1 << 20), ("g", 1 << 30), ("gb", 1 << 30)];
+}
+
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -100,16 +106,7 @@ impl FromStr for Limit {
         {
             return Ok(Limit::Packets(n));
         }
-        const UNITS: [(&str, u64); 7] = [
-            ("b", 1),
-            ("k", 1 << 10),
-            ("kb", 1 << 10),
-            ("m", 1 << 20),
-            ("mb", 1 << 20),
-            ("g", 1 << 30),
-            ("gb", 1 << 30),
-        ];
-        parse_scaled(text, "a queue limit", "65000p or 64k", &UNITS).map(Limit::Bytes)
+        parse_scaled(text, "a queue limit", "65000p or 64k", &Limit::UNITS).map(Limit::Bytes)
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::error::Error;
 use crate::run::intervals::Interval;
 use crate::warning::Warning;
 
@@ -26,6 +27,14 @@ impl<'a> Context<'a> {
     /// Whether the work should end.
     pub fn is_stopped(&self) -> bool {
         self.stop.is_requested()
+    }
+
+    /// Goes on unless the work should end, for a caller with several pieces of work of which each needs the one before.
+    ///
+    /// # Errors
+    /// The stop was requested: results until now are of a part of the work.
+    pub fn proceed(&self) -> Result<(), Error> {
+        if self.is_stopped() { Err(Error::interrupted("interrupted: the results are not complete")) } else { Ok(()) }
     }
 
     /// The token that stops the work.
@@ -76,6 +85,13 @@ pub trait Observer: Sync {
     /// Whether a run should report each second of its time by [`Event::Interval`].
     fn wants_intervals(&self) -> bool {
         false
+    }
+}
+
+/// A closure is an observer that wants neither decisions nor intervals.
+impl<F: Fn(&Event<'_>) + Sync> Observer for F {
+    fn event(&self, event: &Event<'_>) {
+        self(event);
     }
 }
 
@@ -278,6 +294,22 @@ mod tests {
             "Ended(Reading)",
         ];
         assert_eq!(*kept.0.lock().unwrap(), wanted);
+    }
+
+    #[test]
+    fn a_closure_observes_and_a_stop_is_an_error() {
+        let (steps, stop) = (Mutex::new(Vec::new()), Stop::new());
+        let observer = |event: &Event<'_>| {
+            if let Event::Ended(step) = event {
+                steps.lock().unwrap().push(step.name());
+            }
+        };
+        let context = Context::new(&observer, &stop);
+        drop(context.begin(Step::Extracting, None));
+        assert_eq!(*steps.lock().unwrap(), ["extracting"]);
+        assert_eq!(context.proceed(), Ok(()));
+        stop.request();
+        assert_eq!(context.proceed().unwrap_err().kind, crate::error::ErrorKind::Interrupted);
     }
 
     #[test]

@@ -138,6 +138,13 @@ impl Error {
         std::iter::once(self).chain(&self.others)
     }
 
+    /// It and its others without places.
+    #[must_use]
+    pub(crate) fn nowhere(mut self) -> Error {
+        let others = std::mem::take(&mut self.others).into_iter().map(Error::nowhere).collect();
+        Error { place: None, others, ..self }
+    }
+
     /// Says where it is.
     #[must_use]
     pub fn at(self, place: Place) -> Error {

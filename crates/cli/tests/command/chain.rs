@@ -1,5 +1,6 @@
 //! The main job through the command line: extract, describe, run, compare, report.
 
+use std::collections::BTreeMap;
 use std::process::Command;
 
 use crate::support::{Bench, Traffic, contents};
@@ -361,6 +362,24 @@ fn progress_comes_as_lines() {
         assert_eq!(end["event"], "end");
         assert!(end["result"].is_object());
     }
+}
+
+/// Runs that go on side by side: whole lines, of which each says of which run it is.
+#[test]
+fn intervals_name_their_run() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(300).pcap());
+    let said = bench.flowloom(&["run", "c.pcap", "-o", "r", "--seed", "1", "--seed", "2", "--json-stream"]);
+    let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
+    for line in said.succeeded().out.lines() {
+        let event: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        if event["event"] == "interval" {
+            let number = |key: &str| event[key].as_u64().unwrap_or_else(|| panic!("{key} of {line}"));
+            let before = ends.insert(number("seed"), number("end_ns"));
+            assert!(before.is_none_or(|before| before <= number("start_ns")), "{line} after {before:?}");
+        }
+    }
+    assert!(ends.keys().eq(&[1, 2]), "{ends:?}");
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn models_that_cannot_be_are_refused() {
         (voip.replace("flows = 4", "flows = 0"), ["workload.model.flows of 0 sends nothing", ""]),
         (surge.replace("users = 40", "pages = 40"), ["unknown key \"pages\"", ""]),
         (surge.replace("50ms", "50"), ["e.toml:2: workload.model.ends.rtt: \"50\" is not a time", "20ms"]),
-        (MODELS[6].0.replace("speed = \"2mbit\", ", ""), ["workload.model.sources.speed is missing", ""]),
+        (MODELS[6].0.replace("speed = \"2mbit\", ", ""), ["workload.model.sources[0].speed is missing", ""]),
         (MODELS[10].0.replace("1.2", "0.8"), ["workload.model.off has no mean with a shape of 0.8", "silent"]),
     ] {
         bench.file("e.toml", experiment(&model).as_bytes());

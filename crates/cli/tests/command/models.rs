@@ -281,7 +281,7 @@ fn loads_that_cannot_be_are_refused() {
             "load = { method = \"thinning\", factor = 0.5, target = \"1mbit\" }",
             "e.toml:3: workload.load.factor and target",
         ),
-        ("load = { shuffle = \"0s\" }", "e.toml:3: workload.load.shuffle: \"0s\" is not a time above zero"),
+        ("load = { shuffle = \"0s\" }", "e.toml:3: workload.load.shuffle must be above zero"),
         ("rtt = \"usernett\"", "e.toml:3: workload.rtt: \"usernett\" is no model of round-trip times"),
         (
             "rtt = { kind = \"uniform\", min = \"2ms\", max = \"1ms\" }",

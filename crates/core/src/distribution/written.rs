@@ -41,16 +41,34 @@ pub enum WrittenLaw<Q> {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mu: Option<f64>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 0))]
         sigma: Option<f64>,
     },
     /// By the smallest value and the tail index.
-    Pareto { min: Q, shape: f64 },
+    Pareto {
+        min: Q,
+        #[schemars(extend("exclusiveMinimum" = 0))]
+        shape: f64,
+    },
     /// The same up to `max`.
-    BoundedPareto { min: Q, max: Q, shape: f64 },
+    BoundedPareto {
+        min: Q,
+        max: Q,
+        #[schemars(extend("exclusiveMinimum" = 0))]
+        shape: f64,
+    },
     /// By scale and shape.
-    Weibull { scale: Q, shape: f64 },
+    Weibull {
+        scale: Q,
+        #[schemars(extend("exclusiveMinimum" = 0))]
+        shape: f64,
+    },
     /// By scale and shape.
-    Gamma { scale: Q, shape: f64 },
+    Gamma {
+        scale: Q,
+        #[schemars(range(max = 1000000), extend("exclusiveMinimum" = 0))]
+        shape: f64,
+    },
     /// By its mean and its smallest value, which is 1 if it is not given.
     #[serde(bound(deserialize = "Q: Deserialize<'de>"))]
     Geometric {
@@ -60,7 +78,11 @@ pub enum WrittenLaw<Q> {
         min: Option<Q>,
     },
     /// By place and spread of the logarithm to base 2.
-    LogExtreme { alpha: f64, beta: f64 },
+    LogExtreme {
+        alpha: f64,
+        #[schemars(extend("exclusiveMinimum" = 0))]
+        beta: f64,
+    },
     /// Values with their probabilities.
     Empirical { values: Vec<(Q, f64)> },
     /// Values with their cumulative probabilities.
@@ -101,6 +123,7 @@ pub enum WrittenLaw<Q> {
 #[schemars(rename = "part-of-{Q}")]
 pub struct Part<Q> {
     /// Its probability.
+    #[schemars(range(min = 0))]
     pub weight: f64,
     /// Its law.
     pub of: WrittenLaw<Q>,

@@ -9,12 +9,19 @@ use crate::path::Rules;
 use crate::time::Duration;
 use crate::units::{Limit, ParseQuantityError, Probability, Rate};
 
+use super::bounds::Amount;
 use super::form::Written;
 use super::quantity::Quantity;
 use super::text_or_table::{self, TextOrTable};
 
 /// A quantity that a distribution can be of.
 pub trait Number: Written + Clone {
+    /// The least that a constant may be, as the schema states it.
+    const LEAST: Option<&'static str> = None;
+
+    /// The most that a constant may be.
+    const MOST: Option<&'static str> = None;
+
     /// Smallest units in the unit that logarithms are of: seconds, bytes, bit/s, a share of one.
     const UNIT: f64;
 
@@ -26,6 +33,7 @@ pub trait Number: Written + Clone {
 }
 
 impl Number for Duration {
+    const MOST: Option<&'static str> = Some("1h");
     const UNIT: f64 = 1e9;
 
     fn number(&self) -> f64 {
@@ -38,6 +46,8 @@ impl Number for Duration {
 }
 
 impl Number for Rate {
+    const LEAST: Option<&'static str> = Some("100bit");
+    const MOST: Option<&'static str> = Some("100tbit");
     const UNIT: f64 = 1.0;
 
     fn number(&self) -> f64 {
@@ -156,6 +166,14 @@ impl<T: Number> Drawn<T> {
             Drawn::Constant(value) => Law::Constant(number(value)),
             Drawn::Law(law) => law.law(&number, T::UNIT)?,
         })
+    }
+
+    /// The constant, if it is one that can have bounds.
+    pub fn amount(&self) -> Option<Amount> {
+        match self {
+            Drawn::Constant(value) => value.value.amount(),
+            Drawn::Law(_) => None,
+        }
     }
 
     /// The distribution of one that was read, which is possible.

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use schemars::{Schema, json_schema};
 
+use super::bounds::Amount;
 use crate::units::ParseQuantityError;
 
 /// A value that is written as one text: `"20ms"`.
@@ -19,6 +20,11 @@ pub trait Written: FromStr<Err = ParseQuantityError> {
 
     /// A regular expression that every such text matches (ECMA 262), without anchors.
     fn pattern() -> String;
+
+    /// What it counts, if it counts something that can have bounds.
+    fn amount(&self) -> Option<Amount> {
+        None
+    }
 }
 
 /// The schema of what is a text or something else. `format` names the check of both together.

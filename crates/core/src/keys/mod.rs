@@ -3,6 +3,7 @@
 //! The keys themselves are fields of types beside the machines that they configure: [`crate::queue::keys`],
 //! [`crate::tcp::keys`], [`crate::path::keys`].
 
+mod bounds;
 mod drawn;
 pub(crate) mod form;
 mod quantity;
@@ -10,6 +11,7 @@ mod text_or_table;
 pub mod walk;
 mod written;
 
+pub use bounds::{Amount, Bounds};
 pub use drawn::{Drawn, Number, Share, Size, Span};
 pub use form::{Written, text_or_other};
 pub use text_or_table::{TextOrTable, read};
@@ -20,7 +22,6 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use crate::time::Duration;
 use crate::units::ParseQuantityError;
 pub use quantity::Quantity;
 
@@ -33,26 +34,6 @@ impl<T: FromStr<Err = ParseQuantityError>> FromStr for Optional<T> {
 
     fn from_str(text: &str) -> Result<Self, ParseQuantityError> {
         if text == "off" { Ok(Optional(None)) } else { text.parse().map(|value| Optional(Some(value))) }
-    }
-}
-
-/// A time above zero: what the schema says of keys that are times and cannot be zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AboveZero(pub Duration);
-
-impl FromStr for AboveZero {
-    type Err = ParseQuantityError;
-
-    fn from_str(text: &str) -> Result<AboveZero, ParseQuantityError> {
-        let time: Duration = text.parse()?;
-        if time.is_zero() {
-            return Err(ParseQuantityError::Form {
-                text: text.to_owned(),
-                expected: "a time above zero",
-                example: "20ms",
-            });
-        }
-        Ok(AboveZero(time))
     }
 }
 

@@ -1,14 +1,14 @@
 //! A file's keys beside the schema of keys: everything that is wrong with them, in one go.
 //!
 //! The walk knows the part of JSON Schema that [`schemars`] writes for types with serde's attributes: tables, lists, words,
-//! numbers with bounds, texts with a `format`, alternatives of which `kind` says which one is meant. What the forms of texts
+//! numbers and texts with bounds, texts with a `format`, alternatives of which `kind` says which one is meant. What the forms of texts
 //! mean ("20ms", "5%", a distribution) is asked of the types themselves ([`Checks`]).
 
 use std::fmt::{self, Display};
 
 use serde_json::{Map, Value};
 
-use super::nearest;
+use super::{Amount, Bounds, nearest};
 
 /// A value of a file, with its place there.
 #[derive(Clone, Debug, PartialEq)]
@@ -204,8 +204,9 @@ impl ProblemKind {
     }
 }
 
-/// Whether a value has the form that a `format` names; the problem if not. `None` if the format is unknown.
-pub type Checks<'a> = &'a dyn Fn(&str, &Value) -> Option<Result<(), String>>;
+/// Whether a value has the form that a `format` names: the amount that it is, if it is one, or the problem. `None` if the format is
+/// unknown.
+pub type Checks<'a> = &'a dyn Fn(&str, &Value) -> Option<Result<Option<Amount>, String>>;
 
 /// Everything that is wrong with `node` by `schema`.
 pub fn walk(node: &Node, schema: &Value, checks: Checks<'_>) -> Vec<Problem> {
@@ -258,8 +259,8 @@ impl Walk<'_> {
         self.found.push(Problem { path: path.clone(), place, kind });
     }
 
-    fn value(&mut self, path: &KeyPath, node: &Node, schema: &Value) {
-        let schema = resolve(self.root, schema);
+    fn value(&mut self, path: &KeyPath, node: &Node, stated: &Value) {
+        let schema = resolve(self.root, stated);
         let before = self.found.len();
         match self.branch(node, schema) {
             Branch::Itself => self.itself(path, node, schema),
@@ -280,11 +281,21 @@ impl Walk<'_> {
             Branch::None => self.wrong_type(path, node, schema),
         }
         // What its parts say is more exact than what the whole says.
-        if self.found.len() == before
-            && let Some(format) = schema.get("format").and_then(Value::as_str)
-            && let Some(Err(problem)) = (self.checks)(format, &plain(node))
-        {
-            self.problem(path, node.place, ProblemKind::Meaningless(problem));
+        if self.found.len() > before {
+            return;
+        }
+        let Some(format) = schema.get("format").and_then(Value::as_str) else { return };
+        match (self.checks)(format, &plain(node)) {
+            Some(Err(problem)) => self.problem(path, node.place, ProblemKind::Meaningless(problem)),
+            Some(Ok(Some(amount))) => {
+                // A key has bounds of its own beside the form that it refers to.
+                let refused = Bounds::of(stated).and_then(|bounds| bounds.refuse(amount));
+                if let Some(bounds) = refused {
+                    let found = shown(node);
+                    self.problem(path, node.place, ProblemKind::Range { found, bounds });
+                }
+            }
+            Some(Ok(None)) | None => {}
         }
     }
 
@@ -435,15 +446,12 @@ impl Walk<'_> {
             NodeValue::Plain(Value::Number(number)) => {
                 let found = number.as_f64().unwrap_or(f64::NAN);
                 let number_of = |key: &str| schema.get(key).and_then(Value::as_f64);
-                let most = number_of("maximum").or(match schema["format"].as_str() {
-                    Some("uint32") => Some(f64::from(u32::MAX)),
-                    _ => None,
-                });
                 let inside = number_of("minimum").is_none_or(|least| found >= least)
-                    && most.is_none_or(|most| found <= most)
-                    && number_of("exclusiveMinimum").is_none_or(|least| found > least);
+                    && number_of("maximum").is_none_or(|most| found <= most)
+                    && number_of("exclusiveMinimum").is_none_or(|least| found > least)
+                    && number_of("exclusiveMaximum").is_none_or(|most| found < most);
                 if !inside {
-                    let bounds = bounds(number_of("minimum"), number_of("exclusiveMinimum"), most);
+                    let bounds = bounds(schema);
                     self.problem(path, node.place, ProblemKind::Range { found: number.to_string(), bounds });
                 }
             }
@@ -541,14 +549,19 @@ pub fn words(schema: &Value) -> impl Iterator<Item = &str> {
     listed.chain(schema.get("const")).filter_map(Value::as_str)
 }
 
-fn bounds(least: Option<f64>, above: Option<f64>, most: Option<f64>) -> String {
-    match (least, above, most) {
-        (Some(least), _, Some(most)) => format!("between {least} and {most}"),
-        (Some(least), _, None) => format!("{least} or more"),
-        (None, Some(above), Some(most)) => format!("above {above} and at most {most}"),
-        (None, Some(above), None) => format!("above {above}"),
-        (None, None, Some(most)) => format!("at most {most}"),
-        (None, None, None) => "possible".to_owned(),
+/// The bounds of a number in words.
+fn bounds(schema: &Value) -> String {
+    let number_of = |key: &str| schema.get(key).and_then(Value::as_f64);
+    let above = number_of("exclusiveMinimum").map(|least| format!("above {least}"));
+    let below = number_of("exclusiveMaximum").map(|most| format!("below {most}"));
+    match (number_of("minimum"), number_of("maximum")) {
+        (Some(least), Some(most)) => format!("between {least} and {most}"),
+        (Some(least), None) if below.is_none() => format!("{least} or more"),
+        (least, most) => {
+            let least = above.or(least.map(|least| format!("at least {least}")));
+            let most = below.or(most.map(|most| format!("at most {most}")));
+            least.into_iter().chain(most).collect::<Vec<_>>().join(" and ")
+        }
     }
 }
 
@@ -559,6 +572,14 @@ pub fn plain(node: &Node) -> Value {
         NodeValue::List(items) => items.iter().map(plain).collect(),
         NodeValue::Plain(value) => value.clone(),
         NodeValue::Foreign(_) => Value::Null,
+    }
+}
+
+/// A text or number as it was written, without quotes.
+fn shown(node: &Node) -> String {
+    match &node.value {
+        NodeValue::Plain(Value::String(text)) => text.clone(),
+        _ => plain(node).to_string(),
     }
 }
 

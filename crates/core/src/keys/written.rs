@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use super::drawn::{Drawn, Number, Share, Size, Span};
 use super::form::{Written, text_or_other};
 use super::quantity::Quantity;
-use super::{AboveZero, Optional};
+use super::{Amount, Optional};
 use crate::distribution::WrittenLaw;
 use crate::time::Duration;
 use crate::units::{Limit, Rate};
@@ -18,21 +18,30 @@ const NUMBER: &str = r"([0-9]+\.?[0-9]*|\.[0-9]+)";
 /// A regular expression for a decimal number above zero.
 pub const POSITIVE: &str = r"(0*[1-9][0-9]*\.?[0-9]*|[0-9]*\.0*[1-9][0-9]*)";
 
-/// A number and one of these units in any case, which spaces may separate.
-fn scaled(number: &str, units: &[&str]) -> String {
-    let any_case = |unit: &&str| {
-        let letters = unit.chars().map(|c| format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase()));
-        letters.collect::<String>()
-    };
-    let units: Vec<String> = units.iter().map(any_case).collect();
+/// A number and one of these units, which spaces may separate.
+fn scaled(number: &str, units: &[(String, u64)]) -> String {
+    let units: Vec<&str> = units.iter().map(|(unit, _)| unit.as_str()).collect();
     format!(r"{number}\s*({})", units.join("|"))
 }
 
-/// Units of times.
-const TIMES: [&str; 6] = ["ns", "us", "ms", "s", "min", "h"];
+/// The units of what an amount counts, as regular expressions, with how many of the smallest one they are.
+pub fn units_of(amount: Amount) -> Vec<(String, u64)> {
+    match amount {
+        Amount::Time(_) => in_any_case(&Duration::UNITS),
+        Amount::Bytes(_) => in_any_case(&Limit::UNITS),
+        Amount::Packets(_) => vec![("p".to_owned(), 1)],
+        Amount::Rate(_) => Rate::units(),
+    }
+}
 
-/// Units of bytes.
-const BYTES: [&str; 7] = ["b", "k", "kb", "m", "mb", "g", "gb"];
+/// Units as regular expressions that match them in any case.
+fn in_any_case(units: &[(&str, u64)]) -> Vec<(String, u64)> {
+    let any_case = |unit: &str| {
+        let letters = unit.chars().map(|c| format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase()));
+        letters.collect::<String>()
+    };
+    units.iter().map(|(unit, scale)| (any_case(unit), *scale)).collect()
+}
 
 impl Written for Duration {
     const FORMAT: &'static str = "time";
@@ -40,17 +49,11 @@ impl Written for Duration {
     const EXAMPLES: &'static [&'static str] = &["20ms", "1.5s", "10min"];
 
     fn pattern() -> String {
-        scaled(NUMBER, &TIMES)
+        scaled(NUMBER, &in_any_case(&Duration::UNITS))
     }
-}
 
-impl Written for AboveZero {
-    const FORMAT: &'static str = "time-above-zero";
-    const MEANING: &'static str = "a time above zero with its unit";
-    const EXAMPLES: &'static [&'static str] = Duration::EXAMPLES;
-
-    fn pattern() -> String {
-        scaled(POSITIVE, &TIMES)
+    fn amount(&self) -> Option<Amount> {
+        Some((*self).into())
     }
 }
 
@@ -62,6 +65,10 @@ impl Written for Span {
     fn pattern() -> String {
         Duration::pattern()
     }
+
+    fn amount(&self) -> Option<Amount> {
+        self.0.amount()
+    }
 }
 
 impl Written for Rate {
@@ -71,7 +78,11 @@ impl Written for Rate {
     const PLAIN: Option<&'static str> = Some("bit/s");
 
     fn pattern() -> String {
-        format!(r"unlimited|{POSITIVE}\s*({})", Rate::UNITS)
+        format!("unlimited|{}", scaled(POSITIVE, &Rate::units()))
+    }
+
+    fn amount(&self) -> Option<Amount> {
+        Amount::of_rate(*self)
     }
 }
 
@@ -81,7 +92,11 @@ impl Written for Limit {
     const EXAMPLES: &'static [&'static str] = &["200p", "64k"];
 
     fn pattern() -> String {
-        format!(r"\+?[0-9]+p|{}", scaled(NUMBER, &BYTES))
+        format!(r"\+?[0-9]+p|{}", scaled(NUMBER, &in_any_case(&Limit::UNITS)))
+    }
+
+    fn amount(&self) -> Option<Amount> {
+        Some((*self).into())
     }
 }
 
@@ -91,7 +106,11 @@ impl Written for Size {
     const EXAMPLES: &'static [&'static str] = &["1000b", "64k", "4m"];
 
     fn pattern() -> String {
-        scaled(NUMBER, &BYTES)
+        scaled(NUMBER, &in_any_case(&Limit::UNITS))
+    }
+
+    fn amount(&self) -> Option<Amount> {
+        Some(Amount::Bytes(self.0))
     }
 }
 
@@ -114,6 +133,10 @@ impl Written for Optional<Duration> {
     fn pattern() -> String {
         format!("off|{}", Duration::pattern())
     }
+
+    fn amount(&self) -> Option<Amount> {
+        self.0.as_ref()?.amount()
+    }
 }
 
 impl Written for Optional<Size> {
@@ -123,6 +146,10 @@ impl Written for Optional<Size> {
 
     fn pattern() -> String {
         format!("off|{}", Size::pattern())
+    }
+
+    fn amount(&self) -> Option<Amount> {
+        self.0.as_ref()?.amount()
     }
 }
 
@@ -158,6 +185,13 @@ impl<T: Number> JsonSchema for Drawn<T> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let forms =
             vec![generator.subschema_for::<Quantity<T>>(), generator.subschema_for::<WrittenLaw<Quantity<T>>>()];
-        text_or_other(&Self::schema_name(), &format!("{}, or the distribution it is drawn from", T::MEANING), forms)
+        let meaning = format!("{}, or the distribution it is drawn from", T::MEANING);
+        let mut schema = text_or_other(&Self::schema_name(), &meaning, forms);
+        for (keyword, bound) in [("least", T::LEAST), ("most", T::MOST)] {
+            if let Some(bound) = bound {
+                schema.insert(keyword.to_owned(), bound.into());
+            }
+        }
+        schema
     }
 }

@@ -13,57 +13,58 @@ use super::impairments::{Impairments, Jitter, Reorder, Reordering};
 use super::loss::{GilbertElliott, LossModel, PacketList};
 use super::rules::{LossRate, Matching, Rule};
 use super::token_bucket::BucketConfig;
-use crate::keys::{Drawn, Quantity, Share, Size, TextOrTable, Written, read, text_or_other};
+use crate::keys::{Amount, Drawn, Quantity, Share, Size, TextOrTable, Written, read, text_or_other};
 use crate::time::Duration;
 use crate::units::{Limit, ParseQuantityError, Probability, Rate};
 use crate::workload::{LinkSide, Side};
 
-/// `[network.path]`: what happens to the packets of both directions, unless a direction says otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Path {
-    /// Losses before the link: a share of packets, or a model; default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    loss: Option<Loss>,
-    /// Share of the packets that arrive twice; default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    duplicate: Option<Quantity<Share>>,
-    /// Packets that change places; default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reorder: Option<ReorderKeys>,
-    /// Delay that is drawn for each packet and added to the delay of the path; default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    jitter: Option<Drawn<Duration>>,
-    /// Keep packets in order, as a queue does; with false a packet with a short delay overtakes others. Default: true.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    jitter_keeps_order: Option<bool>,
-    /// Packets from the left side of the link; replaces the keys above.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from_left: Option<Direction>,
-    /// Packets from the right side of the link; replaces the keys above.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from_right: Option<Direction>,
+/// Defines [`Path`] and [`Direction`], which have the same keys, and [`Path`] those of each direction beside them.
+macro_rules! path_keys {
+    ($($(#[$doc:meta])* $key:ident: $type:ty,)*) => {
+        /// `[network.path]`: what happens to the packets of both directions, unless a direction says otherwise.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+        pub struct Path {
+            $($(#[$doc])*
+            #[serde(skip_serializing_if = "Option::is_none")]
+            $key: Option<$type>,)*
+            /// Packets from the left side of the link; replaces the keys above.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            from_left: Option<Direction>,
+            /// Packets from the right side of the link; replaces the keys above.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            from_right: Option<Direction>,
+        }
+
+        /// `from-left = { ... }`: what is given replaces what `[network.path]` says.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+        pub struct Direction {
+            $($(#[$doc])*
+            #[serde(skip_serializing_if = "Option::is_none")]
+            $key: Option<$type>,)*
+        }
+
+        impl Path {
+            /// The keys of a direction: its own, and those of both directions where it has none.
+            fn with(&self, own: Option<&Direction>) -> Direction {
+                Direction { $($key: own.and_then(|own| own.$key.clone()).or_else(|| self.$key.clone()),)* }
+            }
+        }
+    };
 }
 
-/// `from-left = { ... }`: what is given replaces what `[network.path]` says.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Direction {
+path_keys! {
     /// Losses before the link: a share of packets, or a model; default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    loss: Option<Loss>,
+    loss: Loss,
     /// Share of the packets that arrive twice; default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    duplicate: Option<Quantity<Share>>,
+    duplicate: Quantity<Share>,
     /// Packets that change places; default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reorder: Option<ReorderKeys>,
+    reorder: ReorderKeys,
     /// Delay that is drawn for each packet and added to the delay of the path; default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    jitter: Option<Drawn<Duration>>,
+    jitter: Drawn<Duration>,
     /// Keep packets in order, as a queue does; with false a packet with a short delay overtakes others. Default: true.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    jitter_keeps_order: Option<bool>,
+    jitter_keeps_order: bool,
 }
 
 impl Path {
@@ -74,20 +75,20 @@ impl Path {
 
     /// What happens to the packets from the left and from the right.
     pub fn impairments(&self) -> [Impairments; 2] {
-        [&self.from_left, &self.from_right].map(|direction| {
-            let own = direction.clone().unwrap_or_default();
-            let keeps_order = own.jitter_keeps_order.or(self.jitter_keeps_order).unwrap_or(true);
-            Impairments {
-                loss: own.loss.as_ref().or(self.loss.as_ref()).map_or(LossModel::None, |loss| loss.0.model.clone()),
-                duplicate: own.duplicate.as_ref().or(self.duplicate.as_ref()).map_or(Probability::ZERO, |s| s.value.0),
-                reorder: own.reorder.as_ref().or(self.reorder.as_ref()).map(ReorderKeys::reorder),
-                jitter: own
-                    .jitter
-                    .as_ref()
-                    .or(self.jitter.as_ref())
-                    .map(|jitter| Jitter { distribution: jitter.checked(), keeps_order }),
-            }
-        })
+        [&self.from_left, &self.from_right].map(|own| self.with(own.as_ref()).impairments())
+    }
+}
+
+impl Direction {
+    fn impairments(&self) -> Impairments {
+        let keeps_order = self.jitter_keeps_order.unwrap_or(true);
+        let jitter = |jitter: &Drawn<Duration>| Jitter { distribution: jitter.checked(), keeps_order };
+        Impairments {
+            loss: self.loss.as_ref().map_or(LossModel::None, |loss| loss.0.model.clone()),
+            duplicate: self.duplicate.as_ref().map_or(Probability::ZERO, |share| share.value.0),
+            reorder: self.reorder.as_ref().map(ReorderKeys::reorder),
+            jitter: self.jitter.as_ref().map(jitter),
+        }
     }
 }
 
@@ -140,8 +141,8 @@ enum LossTable {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a packet is a number as 3, several are an interval as \"5-8\"")]
 enum Packets {
-    One(u64),
-    Interval(String),
+    One(#[schemars(range(min = 1))] u64),
+    Interval(#[schemars(regex(pattern = r"^\s*\+?0*[1-9][0-9]*\s*(-\s*\+?0*[1-9][0-9]*\s*)?$"))] String),
 }
 
 impl Packets {
@@ -406,8 +407,10 @@ pub struct Bucket(Checked<BucketKeys, BucketConfig>);
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct BucketKeys {
     /// Rate in the long run.
+    #[schemars(extend("least" = "100bit", "most" = "100tbit"))]
     rate: Quantity<Rate>,
     /// Bytes that may pass at once, one packet of 1,514 bytes or more.
+    #[schemars(extend("least" = "1514b", "most" = "4294967295b"))]
     burst: Quantity<Bytes>,
 }
 
@@ -475,6 +478,10 @@ impl Written for Bytes {
 
     fn pattern() -> String {
         Size::pattern()
+    }
+
+    fn amount(&self) -> Option<Amount> {
+        Some(Amount::Bytes(self.0.into()))
     }
 }
 

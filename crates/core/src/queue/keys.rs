@@ -15,7 +15,7 @@ use super::parameters::{FULL_PACKET_BYTES, ParameterError};
 use super::pie::Estimator;
 use super::red::AboveMax;
 use super::step::StepPoint;
-use crate::keys::{AboveZero, KeyError, Quantity, Written};
+use crate::keys::{Amount, KeyError, Quantity, Size, Written};
 use crate::rng::{Purpose, Stream};
 use crate::time::Duration;
 use crate::units::{Limit, ParseQuantityError, Rate};
@@ -30,13 +30,16 @@ pub struct Queue {
     /// How much may wait, in packets (`"200p"`) or bytes of the link (`"64k"`); the packet in transmission does not count.
     /// Default: 65000p, of `fq-codel` 10240p.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("least" = ["1p", "1514b"]))]
     pub limit: Option<Quantity<Limit>>,
     /// `red`: average queue above which packets are marked or dropped early; default 5p. `adaptive-red`: the same in
     /// packets; default: half of `target` at the rate of the link, at least 5p.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("least" = ["1p", "1b"]))]
     pub min: Option<Quantity<Limit>>,
     /// `red`: average queue at which the probability reaches `max-p`; default 15p.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("least" = ["1p", "1b"]))]
     pub max: Option<Quantity<Limit>>,
     /// `red`, `adaptive-red`: probability of an early mark or drop at `max`, above 0 and at most 1; default 0.1.
     /// `adaptive-red` begins with it.
@@ -59,19 +62,21 @@ pub struct Queue {
     /// `pie`, `codel`, `fq-codel`, `adaptive-red`: delay that the queue is held at (`"5ms"`). `pi`, `rem`: length that the
     /// queue is held at (`"200p"`). Default: `pie` 15ms, `codel`, `fq-codel` and `adaptive-red` 5ms, `pi` 200p, `rem` 20p.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("least" = ["1ns", "1p"]))]
     pub target: Option<Quantity<Target>>,
     /// `codel`, `fq-codel`: time above `target` after which packets are dropped; default 100ms. `pie`, `rem`,
     /// `adaptive-red`: time between updates; default 15ms, 2ms, 500ms.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Quantity<AboveZero>")]
+    #[schemars(extend("least" = "1us"))]
     pub interval: Option<Quantity<Duration>>,
     /// `step`: queue above which ECN-capable packets are marked; default 20p. `blue`: queue that counts as a loss; default
     /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("least" = ["1p", "1b"]))]
     pub threshold: Option<Quantity<Limit>>,
     /// `blue`: shortest time between two changes of the probability, above zero; default 100ms.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Quantity<AboveZero>")]
+    #[schemars(extend("least" = "1ns"))]
     pub freeze_time: Option<Quantity<Duration>>,
     /// `blue`: how much a loss adds to the probability; default 0.02. `adaptive-red`: how much an update adds to `max-p`;
     /// default 0.01.
@@ -132,7 +137,8 @@ pub struct Queue {
     pub mtu: Option<u32>,
     /// `fq-codel`: bytes that may wait in all queues; default 32m.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory: Option<Quantity<Limit>>,
+    #[schemars(extend("least" = "1514b"))]
+    pub memory: Option<Quantity<Size>>,
     /// `fq-codel`: number of queues that flows are hashed to; default 1024.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1048576))]
@@ -160,7 +166,7 @@ pub struct Queue {
     pub above_max: Option<AboveMax>,
     /// `codel`, `fq-codel`: waiting time above which ECN-capable packets are marked; default none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Quantity<AboveZero>")]
+    #[schemars(extend("least" = "1ns"))]
     pub ce_threshold: Option<Quantity<Duration>>,
     /// `step`: when the queue is compared with `threshold`; default `enqueue`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -237,14 +243,23 @@ impl FromStr for Target {
     }
 }
 
+/// A number of packets.
+const PACKETS: &str = r"^\+?[0-9]+p$";
+
 /// Says in the schema which keys each kind has.
 fn of_kinds(schema: &mut Schema) {
     let rules = QueueKind::ALL.map(|kind| {
         let keys: Vec<&str> = ["kind", "limit"].iter().chain(kind.keys()).copied().collect();
         let mut then = json!({ "propertyNames": { "enum": keys } });
-        if kind == QueueKind::Rem {
-            // PIE's may be larger.
-            then["properties"] = json!({ "alpha": { "maximum": 1 } });
+        let packets = json!({ "pattern": PACKETS });
+        let time = json!({ "pattern": format!("^({})$", Duration::pattern()) });
+        // Keys of several kinds that are not the same for all of them.
+        match kind {
+            QueueKind::AdaptiveRed => then["properties"] = json!({ "min": packets, "target": time }),
+            QueueKind::Pi => then["properties"] = json!({ "target": packets }),
+            QueueKind::Rem => then["properties"] = json!({ "target": packets, "alpha": { "maximum": 1 } }),
+            QueueKind::Pie | QueueKind::Codel | QueueKind::FqCodel => then["properties"] = json!({ "target": time }),
+            _ => {}
         }
         json!({ "if": { "properties": { "kind": { "const": kind.name() } }, "required": ["kind"] }, "then": then })
     });
@@ -261,7 +276,14 @@ impl Written for Target {
     const EXAMPLES: &'static [&'static str] = &["15ms", "200p"];
 
     fn pattern() -> String {
-        format!(r"\+?0*[1-9][0-9]*p|{}", AboveZero::pattern())
+        format!(r"\+?[0-9]+p|{}", Duration::pattern())
+    }
+
+    fn amount(&self) -> Option<Amount> {
+        Some(match *self {
+            Target::Delay(delay) => delay.into(),
+            Target::Packets(packets) => Amount::Packets(packets),
+        })
     }
 }
 
@@ -510,7 +532,7 @@ impl Queue {
                 queue.ecn = Some(codel.ecn);
             }
             Discipline::FqCodel(fq) => {
-                limit_or(&mut queue.memory, Limit::Bytes(fq.memory));
+                queue.memory.get_or_insert_with(|| Quantity::of(Limit::Bytes(fq.memory)));
                 queue.flows = Some(fq.flows);
                 queue.quantum = Some(fq.quantum);
                 delay_or(&mut queue.target, fq.target);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super as tcp;
 use super::config::{Profile, Sack};
 use super::congestion::{Algorithm, CubicParameters, DctcpParameters, VegasParameters, WindowRules};
-use crate::keys::{AboveZero, KeyError, Optional, Quantity, Share, Size, Written, named};
+use crate::keys::{KeyError, Optional, Quantity, Share, Size, Written, named};
 use crate::path::keys::LinkEnd;
 use crate::time::Duration;
 use crate::units::ParseQuantityError;
@@ -91,6 +91,7 @@ tcp_keys! {
     /// Count acknowledged bytes (RFC 3465) instead of acknowledgements; default by the profile.
     byte_counting: bool,
     /// Longest delay of an acknowledgement, at most 500ms, or `off`; default by the profile.
+    #[schemars(extend("most" = "500ms"))]
     delayed_ack: Quantity<Optional<Duration>>,
     /// Segments that are acknowledged at once at the start of a connection (Linux: 16); default: 0, with the profile `linux` 16.
     quick_acks: u8,
@@ -100,16 +101,17 @@ tcp_keys! {
     /// `linux` true.
     window_growth: bool,
     /// Receive buffer at the start, 4k to 32m, which grows with the data that arrives (Linux), or `off` for no limit; default: `off`.
+    #[schemars(extend("least" = "4k", "most" = "32m"))]
     receive_buffer: Quantity<Optional<Size>>,
     /// Payload per byte of receive buffer, 0.01 to 0.99; default: 0.5.
     #[schemars(range(min = 0.01, max = 0.99))]
     payload_ratio: f64,
     /// Shortest retransmission timeout; with the profiles `plain` and `linux` also its smallest margin over the smoothed round-trip
     /// time. Default by the profile.
-    #[schemars(with = "Quantity<AboveZero>")]
+    #[schemars(extend("least" = "1ns", "most" = "120s"))]
     rto_min: Quantity<Duration>,
     /// Retransmission timeout before the first round-trip sample; default by the profile.
-    #[schemars(with = "Quantity<AboveZero>")]
+    #[schemars(extend("least" = "1ns", "most" = "120s"))]
     rto_initial: Quantity<Duration>,
     /// Pace algorithms without a rate of their own, as Linux does with the fq discipline; default: false.
     pacing: bool,
@@ -122,6 +124,7 @@ tcp_keys! {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TcpClass {
     /// Name of the class in results.
+    #[schemars(regex(pattern = "^[A-Za-z0-9_-]{1,64}$"))]
     pub name: String,
     /// Share of the workload's connections that belong to it, by lot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -440,7 +443,11 @@ impl Written for Gain {
     const EXAMPLES: &'static [&'static str] = &["1/16", "0.0625"];
 
     fn pattern() -> String {
-        r"1/\+?[0-9]+|\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?".to_owned()
+        let shares = (1..=10).map(|shift| (1u32 << shift).to_string()).collect::<Vec<_>>().join("|");
+        // Of 1 / 2^n, the digits behind the point are those of 5^n.
+        let digits = (1..=10).map(|shift| format!("{:0shift$}", 5u32.pow(shift as u32))).collect::<Vec<_>>().join("|");
+        // With an exponent, of which a pattern cannot tell, there are other ways.
+        format!(r"1/\+?0*({shares})|\+?0*\.({digits})0*|\+?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+")
     }
 }
 

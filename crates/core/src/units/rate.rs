@@ -18,8 +18,18 @@ impl Rate {
     /// Of the fastest link, in bit/s: a hundred times what an Ethernet port has, and packets of less than a nanosecond.
     pub const FASTEST: u64 = 100_000_000_000_000;
 
-    /// The units that [`Rate::from_str`] reads, as a regular expression (ECMA 262).
-    pub const UNITS: &'static str = "[kKmMgGtT]?[bB][iI][tT](/s)?|[kKMGT](b(/s)?)?|[KMGT]bps|[kKMGT]?B(/|p)s";
+    /// The units that [`Rate::from_str`] reads, as regular expressions (ECMA 262), with what they are in bit/s.
+    pub fn units() -> Vec<(String, u64)> {
+        const BIT: &str = "[bB][iI][tT](/s)?";
+        let plain = [(BIT.to_owned(), 1), ("B(/|p)s".to_owned(), 8)];
+        let scaled = PREFIXES.into_iter().flat_map(|(letter, scale)| {
+            let (small, capital) = (letter.to_ascii_lowercase(), letter.to_ascii_uppercase());
+            let clear = if letter == 'k' { "[kK]".to_owned() } else { capital.to_string() };
+            let bits = format!("[{small}{capital}]{BIT}|{clear}(b(/s)?)?|{capital}bps");
+            [(bits, scale), (format!("{clear}B(/|p)s"), 8 * scale)]
+        });
+        plain.into_iter().chain(scaled).collect()
+    }
 
     /// `bits` per second; `None` for zero, which no packet could cross.
     pub const fn from_bits_per_second(bits: u64) -> Option<Rate> {

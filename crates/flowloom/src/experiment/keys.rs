@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use flowloom_core::keys::{AboveZero, KeyError, Quantity, named};
+use flowloom_core::keys::{KeyError, Quantity, named};
 use flowloom_core::tcp::keys::{Tcp, TcpKeys};
 use flowloom_core::time::Duration;
 use flowloom_models::Variation;
@@ -68,18 +68,19 @@ impl PartialEq for Written {
 pub struct Measure {
     /// Time during which connections start; default: the length of the capture.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Quantity<AboveZero>")]
+    #[schemars(extend("least" = "1ns", "most" = "876000h"))]
     pub duration: Option<Quantity<Duration>>,
     /// Part of the run that results use, as ["10min", "50min"] from its start (methods C.1); default: all of `duration`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<[Quantity<Duration>; 2]>,
     /// Time after `duration` in which connections may still finish; default: 60s.
+    #[schemars(extend("most" = "60s"))]
     pub drain: Quantity<Duration>,
     /// Interval between samples of the queue, 1us or more; default: 10ms.
-    #[schemars(with = "Quantity<AboveZero>")]
+    #[schemars(extend("least" = "1us"))]
     pub queue_every: Quantity<Duration>,
     /// Width of throughput bins, 1us or more; default: 1ms.
-    #[schemars(with = "Quantity<AboveZero>")]
+    #[schemars(extend("least" = "1us"))]
     pub throughput_every: Quantity<Duration>,
     /// Names of links that are measured like the bottleneck, each with the link back; default: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -113,6 +114,7 @@ pub struct Run {
     /// What differs between seeds of a captured or fixed workload (methods M.5): blocks of it in another order, starts that move by
     /// at most a time (jitter 2s), or nothing; default: blocks with several seeds, nothing with one.
     #[serde(skip_serializing_if = "is_auto")]
+    #[schemars(extend("least" = "jitter 1ns", "most" = "jitter 1h"))]
     pub vary: Quantity<Vary>,
 }
 

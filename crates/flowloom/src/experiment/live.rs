@@ -15,6 +15,7 @@ pub struct Live {
     /// Devices between the kernels and the emulator; default: auto.
     pub devices: Devices,
     /// Interval at which the emulator polls its devices, 10us to 10ms; default: 100us.
+    #[schemars(extend("least" = "10us", "most" = "10ms"))]
     pub tick: Quantity<Duration>,
     /// Worker processes on each side, at most 100; default: as many as file descriptors need.
     #[serde(skip_serializing_if = "Option::is_none")]

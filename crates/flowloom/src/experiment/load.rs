@@ -7,7 +7,7 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_models::{self as models, Counted, Scaling};
 
-use flowloom_core::keys::{AboveZero, KeyError, Quantity};
+use flowloom_core::keys::{KeyError, Quantity};
 
 /// How the load is made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,20 +22,21 @@ pub struct Load {
     factor: Option<f64>,
     /// New payload rate of the busier direction, instead of `factor`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("not" = { "const": "unlimited" }))]
     target: Option<Quantity<Rate>>,
     /// What `factor` counts; default: bytes.
     by: By,
     /// `blocks`: length of a block; default: 60s.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Quantity<AboveZero>")]
+    #[schemars(extend("least" = "1s", "most" = "300s"))]
     block: Option<Quantity<Duration>>,
     /// `poisson`, `blocks`: time during which connections of the new workload start; default: as in the old one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Quantity<AboveZero>")]
+    #[schemars(extend("least" = "1ns"))]
     duration: Option<Quantity<Duration>>,
     /// Exchange bins of this length afterwards; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Quantity<AboveZero>")]
+    #[schemars(extend("least" = "1ns"))]
     shuffle: Option<Quantity<Duration>>,
 }
 

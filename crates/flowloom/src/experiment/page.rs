@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use flowloom_core::keys::Bounds;
 use flowloom_core::keys::walk::{alternatives, kind_of, resolve, words};
 
 use super::schema::schema;
@@ -113,7 +114,7 @@ impl<'a> Page<'a> {
     /// What a value can be.
     fn value(&mut self, path: &str, schema: &'a Value) -> String {
         let definition = schema.get("$ref").and_then(Value::as_str);
-        let schema = resolve(self.root, schema);
+        let (stated, schema) = (schema, resolve(self.root, schema));
         let words = words_of(self.root, schema);
         if !words.is_empty() {
             return words.join(", ");
@@ -140,14 +141,21 @@ impl<'a> Page<'a> {
             return said.join(", or ");
         }
         match schema["type"].as_str() {
-            Some("string") => match (schema["description"].as_str(), schema["examples"][0].as_str()) {
+            Some("string") => match (schema["description"].as_str(), example(stated).or_else(|| example(schema))) {
                 (meaning, Some(example)) => match meaning.filter(|_| schema.get("pattern").is_some()) {
-                    Some(meaning) => format!("{meaning}: `\"{example}\"`"),
+                    Some(meaning) => {
+                        let bounds = Bounds::of(stated).map(|bounds| format!(", {}", bounds.in_words()));
+                        format!("{meaning}{}: `\"{example}\"`", bounds.unwrap_or_default())
+                    }
                     None => format!("text: `\"{example}\"`"),
                 },
                 (_, None) => "text".to_owned(),
             },
-            Some("integer") => match (schema["minimum"].as_i64(), schema["maximum"].as_i64()) {
+            // What a number of 32 bits can hold is no bound that a reader asks for.
+            Some("integer") => match (
+                schema["minimum"].as_i64(),
+                schema["maximum"].as_i64().filter(|most| *most != i64::from(u32::MAX)),
+            ) {
                 (Some(least), Some(most)) => format!("whole number, {least} to {most}"),
                 (Some(least), None) if least > 0 => format!("whole number, {least} or more"),
                 _ => "whole number".to_owned(),
@@ -193,6 +201,10 @@ impl<'a> Page<'a> {
             title.to_lowercase().replace(' ', "-").replace(|c: char| !(c.is_alphanumeric() || "-_".contains(c)), "");
         format!("table, see [{title}](#{anchor})")
     }
+}
+
+fn example(schema: &Value) -> Option<&str> {
+    schema["examples"][0].as_str()
 }
 
 /// Heading of the section of distributions.

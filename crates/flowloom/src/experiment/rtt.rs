@@ -36,6 +36,7 @@ pub enum RttModel {
     /// The same for all.
     Value {
         /// The round-trip time.
+        #[schemars(extend("most" = "1h"))]
         rtt: Quantity<Duration>,
         /// Where the round-trip time is spent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,6 +57,7 @@ pub enum RttModel {
     /// Of so many paths, an approximation of the workload's.
     Paths {
         /// Number of paths.
+        #[schemars(range(min = 1, max = 1048576))]
         paths: u32,
         /// Share of the largest round-trip times that is left out; default: 1%.
         #[serde(default = "one_percent")]
@@ -70,6 +72,7 @@ pub enum RttModel {
     /// Of these paths.
     List {
         /// Round-trip times, equally likely.
+        #[schemars(length(min = 1), extend("items" = { "$ref": "#/$defs/time", "most": "1h" }))]
         values: Vec<Quantity<Duration>>,
         /// Where the round-trip time is spent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,9 +91,11 @@ pub enum RttModel {
         /// Smallest round-trip time.
         min: Quantity<Duration>,
         /// Largest round-trip time.
+        #[schemars(extend("most" = "1h"))]
         max: Quantity<Duration>,
         /// Step between possible values; default: 1ms.
         #[serde(default = "millisecond")]
+        #[schemars(extend("least" = "1ns"))]
         step: Quantity<Duration>,
         /// Where the round-trip time is spent.
         #[serde(default, skip_serializing_if = "Option::is_none")]

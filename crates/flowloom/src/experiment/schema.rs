@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 use serde_json::Value;
 use toml::de::DeTable;
 
+use flowloom_core::keys::Written;
 use flowloom_core::keys::walk::{Checks, Problem, ProblemKind, walk};
-use flowloom_core::keys::{Quantity, Written};
 use flowloom_models::generate::harpoon::Block;
-use flowloom_sim::keys::schema::{self as keys, Check, means};
+use flowloom_sim::keys::schema::{self as keys, Check, counts, means};
 
 use super::diagnosis::place;
 use super::keys::Experiment;
-use super::nodes::{placed, unplaced};
+use super::nodes::placed;
 use super::rtt::Rtt;
 use super::vary::Vary;
 use super::workload::WindowChoice;
@@ -31,8 +31,8 @@ pub fn schema() -> &'static Value {
 
 /// What the values of the formats are read as that only experiments have.
 const FORMATS: [(&str, Check); 4] = [
-    (WindowChoice::FORMAT, means::<Quantity<WindowChoice>>),
-    (Vary::FORMAT, means::<Quantity<Vary>>),
+    (WindowChoice::FORMAT, counts::<WindowChoice>),
+    (Vary::FORMAT, counts::<Vary>),
     ("rtt", means::<Rtt>),
     ("addresses", means::<Block>),
 ];
@@ -57,12 +57,6 @@ pub(super) fn errors(document: &DeTable<'_>, source: &str, file: &str) -> Vec<Er
 
 /// Errors of a file that are told; the others are counted.
 const MOST_ERRORS: usize = 20;
-
-/// Everything that is wrong with keys by the schema, without places.
-pub(super) fn errors_of(keys: &toml::Table) -> Vec<Error> {
-    let root = unplaced(&toml::Value::Table(keys.clone()));
-    walk(&root, schema(), CHECKS).iter().take(MOST_ERRORS).map(error).collect()
-}
 
 /// A problem as an error.
 fn error(problem: &Problem) -> Error {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 
 use flowloom_core::distribution::Distribution;
-use flowloom_core::keys::{AboveZero, Drawn, KeyError, Quantity, Size, Span};
+use flowloom_core::keys::{Drawn, KeyError, Quantity, Size, Span};
 use flowloom_core::play::{Datagrams, Pacing};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::keys::{Tcp, TcpKeys};
@@ -51,6 +51,7 @@ const WINDOW: &str = "4m";
 #[schemars(transform = of_kinds)]
 pub struct Source {
     /// Name of the source in results.
+    #[schemars(regex(pattern = "^[A-Za-z0-9_-]{1,64}$"))]
     pub name: String,
     /// Kind of traffic.
     pub kind: Kind,
@@ -75,9 +76,11 @@ pub struct Source {
     rtt: Option<Drawn<Duration>>,
     /// `bulk`: bytes of each flow; default: no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("least" = "1b", "most" = "1048576g"))]
     bytes: Option<Drawn<Size>>,
     /// `bulk`: receive window; default: 4m.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("least" = "1b", "most" = "1g"))]
     window: Option<Quantity<Size>>,
     /// `bulk`: maximum segment size that both ends announce, in bytes, 48 to 65495; default: 1460.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,10 +94,11 @@ pub struct Source {
     rate: Option<Quantity<Rate>>,
     /// Datagrams: time from one to the next, instead of `rate`; 1us or more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Quantity<AboveZero>")]
+    #[schemars(extend("least" = "1us"))]
     gap: Option<Quantity<Duration>>,
     /// Datagrams: payload of each; default: 1000b.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("least" = "1b", "most" = "1472b"))]
     payload: Option<Drawn<Size>>,
     /// `on-off`: length of each busy time.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use flowloom_core::keys::Written;
+use flowloom_core::keys::{Amount, Written};
 use flowloom_core::time::Duration;
 use flowloom_core::units::ParseQuantityError;
 
@@ -50,6 +50,13 @@ impl Written for Vary {
 
     fn pattern() -> String {
         format!("auto|blocks|nothing|jitter {}", Duration::pattern())
+    }
+
+    fn amount(&self) -> Option<Amount> {
+        match self {
+            Vary::Jitter(by) => Some((*by).into()),
+            Vary::Auto | Vary::Blocks | Vary::Nothing => None,
+        }
     }
 }
 

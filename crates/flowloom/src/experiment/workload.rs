@@ -15,7 +15,7 @@ use flowloom_models::{MOST_WINDOW, Structure};
 
 use super::load::Load;
 use super::rtt::{Rtt, RttModel};
-use flowloom_core::keys::{KeyError, Quantity, Size, Written};
+use flowloom_core::keys::{Amount, KeyError, Quantity, Size, Written};
 
 /// `[workload]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +31,7 @@ pub struct Workload {
     /// Which round-trip time each connection gets; default: usernet, its own.
     pub rtt: Rtt,
     /// Receive window of each end: measured, or a number of bytes for all; default: measured.
+    #[schemars(extend("least" = "1b", "most" = "1023m"))]
     pub window: Quantity<WindowChoice>,
     /// Losses that packets meet beside those of the network; default: none.
     #[serde(skip_serializing_if = "LossChoice::is_default")]
@@ -216,6 +217,13 @@ impl Written for WindowChoice {
 
     fn pattern() -> String {
         format!("measured|{}", Size::pattern())
+    }
+
+    fn amount(&self) -> Option<Amount> {
+        match self {
+            WindowChoice::Measured => None,
+            WindowChoice::Fixed(bytes) => Some(Amount::Bytes(*bytes)),
+        }
     }
 }
 

@@ -119,3 +119,10 @@ pub struct RunOptions {
     /// How captures are read.
     pub capture: CaptureOptions,
 }
+
+impl RunOptions {
+    /// A simulation whose results go to the run folder `target`, which does not exist.
+    pub fn to(target: impl Into<PathBuf>) -> RunOptions {
+        RunOptions { target: Some(target.into()), ..RunOptions::default() }
+    }
+}

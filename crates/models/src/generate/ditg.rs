@@ -7,7 +7,7 @@ use flowloom_core::workload::ConnectionVector;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ends::{Ends, Impossible, MOST_PAYLOAD, Merged, Sent, flow, sources};
+use super::ends::{Ends, Impossible, MOST_PAYLOAD, MOST_SOURCES, Merged, Sent, flow, sources};
 use super::gaussian::gauss;
 use crate::special::student_quantile;
 
@@ -82,6 +82,7 @@ pub struct Ditg {
     pub profile: Profile,
     /// How many.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = MOST_SOURCES))]
     pub flows: u32,
     /// Of speech: the codec. D-ITG's default is G.711 with one frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -48,15 +48,21 @@ const DATAGRAM_HEADERS: u64 = 28;
 #[error("{key} {problem}")]
 pub struct Impossible {
     /// The parameter to blame, as it is spelt.
-    pub key: &'static str,
+    pub key: String,
     /// What is wrong with it.
     pub problem: String,
 }
 
 impl Impossible {
     /// `key` is to blame.
-    pub fn new(key: &'static str, problem: impl Into<String>) -> Impossible {
-        Impossible { key, problem: problem.into() }
+    pub fn new(key: impl Into<String>, problem: impl Into<String>) -> Impossible {
+        Impossible { key: key.into(), problem: problem.into() }
+    }
+
+    /// The same key inside the table `table`.
+    #[must_use]
+    pub(crate) fn within(self, table: impl std::fmt::Display) -> Impossible {
+        Impossible { key: format!("{table}.{}", self.key), ..self }
     }
 }
 
@@ -83,12 +89,15 @@ pub fn sources(key: &'static str, count: u32) -> Result<(), Impossible> {
 pub struct Ends {
     /// Round-trip time of each connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("most" = "1h"))]
     pub rtt: Option<Quantity<Duration>>,
     /// Largest segment, in bytes of payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub mss: Option<u16>,
     /// Receive window of both ends, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MOST_WINDOW))]
     pub window_bytes: Option<u64>,
     /// The side of the link on which initiators are.
     #[serde(default)]

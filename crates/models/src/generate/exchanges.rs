@@ -16,6 +16,7 @@ use crate::window::MOST_WINDOW;
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Exchanges {
     /// Connections that start in a second, in the mean.
+    #[schemars(range(max = 1000000000), extend("exclusiveMinimum" = 0))]
     pub connections_per_second: f64,
     /// Bytes that the initiator sends; at least one.
     pub request_bytes: Distribution,
@@ -28,9 +29,11 @@ pub struct Exchanges {
     pub rtt_ms: Distribution,
     /// The largest window that either end advertises, in bytes; default: what a header can say without scaling.
     #[serde(default = "unscaled")]
+    #[schemars(range(min = 1, max = MOST_WINDOW))]
     pub window_bytes: u64,
     /// Share of the connections whose initiator is on the left of the link; default: all.
     #[serde(default = "all")]
+    #[schemars(range(min = 0, max = 1))]
     pub from_left: f64,
     /// The acceptor's port, which names the application; default: none is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

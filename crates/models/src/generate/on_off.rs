@@ -10,7 +10,7 @@ use flowloom_core::workload::{ConnectionVector, Side};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ends::{Ends, Impossible, MOST_ADUS, MOST_PAYLOAD, Merged, Sent, Talk, flow, gap, sources};
+use super::ends::{Ends, Impossible, MOST_ADUS, MOST_PAYLOAD, MOST_SOURCES, Merged, Sent, Talk, flow, gap, sources};
 
 /// What a source sends over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,8 +39,10 @@ pub enum Beginning {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Heavy {
     /// Shortest.
+    #[schemars(extend("least" = "1us"))]
     pub min: Quantity<Duration>,
     /// Tail index. Up to 1 there is no mean, up to 2 no variance.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub shape: f64,
 }
 
@@ -85,11 +87,14 @@ impl Heavy {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OnOff {
     /// How many.
+    #[schemars(range(min = 1, max = MOST_SOURCES))]
     pub sources: u32,
     /// Payload each second while one is busy.
+    #[schemars(extend("not" = { "const": "unlimited" }))]
     pub rate: Quantity<Rate>,
     /// Payload of a datagram in bytes.
     #[serde(default = "payload")]
+    #[schemars(range(min = 1, max = MOST_PAYLOAD))]
     pub payload_bytes: u32,
     /// Busy times.
     pub on: Heavy,
@@ -111,10 +116,10 @@ fn payload() -> u32 {
 }
 
 /// Refuses a payload that no datagram has.
-pub(super) fn check_payload(payload: u32) -> Result<(), Impossible> {
+pub(super) fn check_payload(key: &'static str, payload: u32) -> Result<(), Impossible> {
     match payload {
         1..=MOST_PAYLOAD => Ok(()),
-        _ => Err(Impossible::new("payload-bytes", format!("of {payload} is not possible: 1 to {MOST_PAYLOAD} bytes"))),
+        _ => Err(Impossible::new(key, format!("of {payload} is not possible: 1 to {MOST_PAYLOAD} bytes"))),
     }
 }
 
@@ -125,7 +130,7 @@ impl OnOff {
     /// The parameter to blame.
     pub fn check(&self) -> Result<(), Impossible> {
         sources("sources", self.sources)?;
-        check_payload(self.payload_bytes)?;
+        check_payload("payload-bytes", self.payload_bytes)?;
         if self.rate.value.bits_per_second().is_none() {
             return Err(Impossible::new("rate", "must have a limit"));
         }

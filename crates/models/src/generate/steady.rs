@@ -8,7 +8,7 @@ use flowloom_core::workload::ConnectionVector;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ends::{Ends, Impossible, Merged, Sent, flow, gap, sources};
+use super::ends::{Ends, Impossible, MOST_PAYLOAD, MOST_SOURCES, Merged, Sent, flow, gap, sources};
 use super::on_off::check_payload;
 
 /// Flows that send a datagram again and again.
@@ -17,11 +17,14 @@ use super::on_off::check_payload;
 pub struct Steady {
     /// How many.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = MOST_SOURCES))]
     pub flows: u32,
     /// Payload of each flow each second.
+    #[schemars(extend("not" = { "const": "unlimited" }))]
     pub rate: Quantity<Rate>,
     /// Payload of a datagram in bytes.
     #[serde(default = "payload")]
+    #[schemars(range(min = 1, max = MOST_PAYLOAD))]
     pub payload_bytes: u32,
     /// Its flows.
     #[serde(default)]
@@ -43,7 +46,7 @@ impl Steady {
     /// The parameter to blame.
     pub fn check(&self) -> Result<(), Impossible> {
         sources("flows", self.flows)?;
-        check_payload(self.payload_bytes)?;
+        check_payload("payload-bytes", self.payload_bytes)?;
         if self.rate.value.bits_per_second().is_none() {
             return Err(Impossible::new("rate", "must have a limit"));
         }

@@ -11,7 +11,9 @@ use flowloom_core::workload::{ConnectionVector, Side};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ends::{Ends, Impossible, MOST_ADUS, Merged, Sent, Talk, above_zero, flow, sources, without_mean};
+use super::ends::{
+    Ends, Impossible, MOST_ADUS, MOST_SOURCES, Merged, Sent, Talk, above_zero, flow, sources, without_mean,
+};
 use super::histogram::{Read, Summary, histogram};
 
 /// What a conversation is of.
@@ -118,6 +120,7 @@ pub struct Tcplib {
     pub application: Application,
     /// Source hosts.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = MOST_SOURCES))]
     pub hosts: u32,
     /// Seconds from the end of a conversation to the next. The study's is none.
     #[serde(default = "none")]
@@ -127,6 +130,7 @@ pub struct Tcplib {
     pub connection: Option<Connection>,
     /// The fastest the path may be: a host has as much to send as that takes the whole time. The study's links have 1.5 Mbit/s.
     #[serde(default = "speed")]
+    #[schemars(extend("not" = { "const": "unlimited" }))]
     pub speed: Quantity<Rate>,
     /// Folder with the tables of tcplib as CSV. They must not come with this program; without them the summaries of methods G.2 are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -478,6 +482,7 @@ impl Host {
 pub struct Misc {
     /// Source hosts.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = MOST_SOURCES))]
     pub hosts: u32,
     /// Packets of a conversation, rounded up.
     pub packets: Distribution,

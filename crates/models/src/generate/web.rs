@@ -14,7 +14,7 @@ use flowloom_core::workload::{ConnectionVector, Side};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ends::{Ends, Impossible, MOST_ADUS, MOST_BYTES, Merged, Talk, sources};
+use super::ends::{Ends, Impossible, MOST_ADUS, MOST_BYTES, MOST_SOURCES, Merged, Talk, sources};
 use super::histogram::{Read, histogram};
 use super::tcplib::{TableError, tabled};
 
@@ -47,6 +47,7 @@ pub struct Web {
     /// Whose users they are.
     pub browsing: Browsing,
     /// How many there are.
+    #[schemars(range(min = 1, max = MOST_SOURCES))]
     pub users: u32,
     /// What is one connection. HTTP/1.0, of which both models are, has one per object.
     #[serde(default = "per_object")]
@@ -54,12 +55,15 @@ pub struct Web {
     /// How fast responses are taken to come where the next connection begins when the last is over: a vector has a start of its own, and
     /// cannot wait for another.
     #[serde(default = "speed")]
+    #[schemars(extend("not" = { "const": "unlimited" }))]
     pub speed: Quantity<Rate>,
     /// Bytes of a request, of SURGE, which has published none. The default is the mean of Mah's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub request_bytes: Option<u32>,
     /// Largest response, in bytes: SURGE's files have an almost infinite mean (a tail index of 1.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub largest_bytes: Option<u64>,
     /// Of Mah's: the folder with ns-2's tables `HttpReplyLength.cdf` and so on. Without it their summaries are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use flowloom_core::keys::{POSITIVE, Quantity, Written};
+use flowloom_core::keys::{Amount, POSITIVE, Quantity, Written};
 use flowloom_core::path::keys::{Bucket, DelayBox, Path as PathKeys, Traces};
 use flowloom_core::queue::keys::Queue;
 use flowloom_core::time::Duration;
@@ -53,7 +53,16 @@ impl Written for RateChoice {
     const PLAIN: Option<&'static str> = Rate::PLAIN;
 
     fn pattern() -> String {
-        format!(r"auto|{}|\+?{POSITIVE}([eE][+-]?[0-9]+)? *%", Rate::pattern())
+        // Above zero and at most a million, or with an exponent, of which a pattern cannot tell.
+        const PERCENT: &str = r"0*[1-9][0-9]{0,5}(\.[0-9]*)?|0*1000000(\.0*)?|0*\.0*[1-9][0-9]*";
+        format!(r"auto|{}|\+?({PERCENT}|{POSITIVE}[eE][+-]?[0-9]+) *%", Rate::pattern())
+    }
+
+    fn amount(&self) -> Option<Amount> {
+        match self {
+            RateChoice::Fixed(rate) => rate.amount(),
+            RateChoice::Auto | RateChoice::OfLoad(_) => None,
+        }
     }
 }
 
@@ -126,8 +135,10 @@ impl Network {
 pub struct Bottleneck {
     /// Bit rate, Ethernet bytes (IP bytes + 14) count; a share of the load that the workload offers, such as "105%"; or auto:
     /// 1gbit, or twice the peak rate of the capture if that is more. Default: auto.
+    #[schemars(extend("least" = "100bit", "most" = "100tbit"))]
     pub rate: Quantity<RateChoice>,
     /// Propagation delay, one way; default: 0ms.
+    #[schemars(extend("most" = "1h"))]
     pub delay: Quantity<Duration>,
     /// Queue at each end; default: drop-tail.
     pub queue: Queue,

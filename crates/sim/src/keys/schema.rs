@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use flowloom_core::distribution::Distribution;
-use flowloom_core::keys::walk::Checks;
-use flowloom_core::keys::{AboveZero, Drawn, Optional, Quantity, Share, Size, Span, Written};
+use flowloom_core::keys::walk::{Checks, resolve};
+use flowloom_core::keys::{Amount, Bounds, Drawn, Number, Optional, Quantity, Share, Size, Span, Written};
 use flowloom_core::path::keys::{Bucket, Bytes, FlowLoss, Loss};
 use flowloom_core::queue::keys::Target;
 use flowloom_core::tcp::keys::Gain;
@@ -21,7 +21,44 @@ pub fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_deserialize();
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     without_null(&mut schema);
+    let definitions = schema.clone();
+    bounded(&mut schema, &definitions);
     schema
+}
+
+/// Says the bounds of texts and of 32-bit numbers in the words of JSON Schema, for other readers than ours, and gives examples
+/// within the bounds.
+fn bounded(schema: &mut Value, root: &Value) {
+    if let Value::Array(items) = schema {
+        return items.iter_mut().for_each(|item| bounded(item, root));
+    }
+    let said = Bounds::of(schema).map(|bounds| {
+        let plain = bounds.of_plain_rates();
+        let examples = resolve(root, schema)["examples"].as_array().map_or(&[][..], Vec::as_slice);
+        let is_inside = |text: &&Value| {
+            let amount = text.as_str().and_then(Amount::of_bound);
+            amount.is_none_or(|amount| bounds.refuse(amount).is_none())
+        };
+        let mut inside: Vec<Value> = examples.iter().filter(is_inside).cloned().collect();
+        if inside.is_empty() {
+            inside.extend(bounds.example().map(Value::from));
+        }
+        let examples = (!examples.is_empty() && inside != examples).then_some(inside);
+        (json!({ "type": "string", "pattern": bounds.pattern_outside() }), plain, examples)
+    });
+    let Value::Object(keys) = schema else { return };
+    keys.values_mut().for_each(|value| bounded(value, root));
+    if let Some((outside, [least, most], examples)) = said {
+        keys.insert("not".to_owned(), outside);
+        let numbers = [("minimum", least), ("maximum", most)];
+        numbers
+            .into_iter()
+            .for_each(|(keyword, bound)| keys.extend(bound.map(|bound| (keyword.to_owned(), bound.into()))));
+        keys.extend(examples.map(|examples| ("examples".to_owned(), examples.into())));
+    }
+    if keys.get("format").is_some_and(|format| format == "uint32") {
+        keys.entry("maximum").or_insert_with(|| u32::MAX.into());
+    }
 }
 
 /// Takes out null.
@@ -54,37 +91,56 @@ fn without_null(schema: &mut Value) {
     }
 }
 
-/// Whether a value has a form; the problem if not.
-pub type Check = fn(&Value) -> Result<(), String>;
+/// Whether a value has a form: the amount that it is, if it is one, or the problem.
+pub type Check = fn(&Value) -> Result<Option<Amount>, String>;
 
-/// The check of a value that is read as `T`.
+/// The check of a value that is read as `T`, which counts nothing.
 ///
 /// # Errors
 /// It means nothing; why.
-pub fn means<T: DeserializeOwned>(value: &Value) -> Result<(), String> {
-    T::deserialize(value).map(|_| ()).map_err(|error: serde_json::Error| error.to_string())
+pub fn means<T: DeserializeOwned>(value: &Value) -> Result<Option<Amount>, String> {
+    read::<T>(value).map(|_| None)
+}
+
+/// The check of a quantity.
+///
+/// # Errors
+/// It means nothing; why.
+pub fn counts<T: Written>(value: &Value) -> Result<Option<Amount>, String> {
+    read::<Quantity<T>>(value).map(|quantity| quantity.value.amount())
+}
+
+/// The check of a quantity that is constant or drawn.
+///
+/// # Errors
+/// It means nothing; why.
+pub fn draws<T: Number>(value: &Value) -> Result<Option<Amount>, String> {
+    read::<Drawn<T>>(value).map(|drawn| drawn.amount())
+}
+
+fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
+    T::deserialize(value).map_err(|error: serde_json::Error| error.to_string())
 }
 
 /// What the values of each `format` are read as, of the keys of queues, TCP, paths and networks.
-pub const FORMATS: [(&str, Check); 22] = [
-    (AboveZero::FORMAT, means::<Quantity<AboveZero>>),
-    (Duration::FORMAT, means::<Quantity<Duration>>),
-    (Span::FORMAT, means::<Quantity<Span>>),
-    (Rate::FORMAT, means::<Quantity<Rate>>),
-    (Limit::FORMAT, means::<Quantity<Limit>>),
-    (Size::FORMAT, means::<Quantity<Size>>),
-    (Share::FORMAT, means::<Quantity<Share>>),
-    (Optional::<Duration>::FORMAT, means::<Quantity<Optional<Duration>>>),
-    (Optional::<Size>::FORMAT, means::<Quantity<Optional<Size>>>),
-    (RateChoice::FORMAT, means::<Quantity<RateChoice>>),
-    (Target::FORMAT, means::<Quantity<Target>>),
-    (Gain::FORMAT, means::<Quantity<Gain>>),
-    (Bytes::FORMAT, means::<Quantity<Bytes>>),
-    ("drawn-time", means::<Drawn<Duration>>),
-    ("drawn-span", means::<Drawn<Span>>),
-    ("drawn-rate", means::<Drawn<Rate>>),
-    ("drawn-size", means::<Drawn<Size>>),
-    ("drawn-share", means::<Drawn<Share>>),
+pub const FORMATS: [(&str, Check); 21] = [
+    (Duration::FORMAT, counts::<Duration>),
+    (Span::FORMAT, counts::<Span>),
+    (Rate::FORMAT, counts::<Rate>),
+    (Limit::FORMAT, counts::<Limit>),
+    (Size::FORMAT, counts::<Size>),
+    (Share::FORMAT, counts::<Share>),
+    (Optional::<Duration>::FORMAT, counts::<Optional<Duration>>),
+    (Optional::<Size>::FORMAT, counts::<Optional<Size>>),
+    (RateChoice::FORMAT, counts::<RateChoice>),
+    (Target::FORMAT, counts::<Target>),
+    (Gain::FORMAT, counts::<Gain>),
+    (Bytes::FORMAT, counts::<Bytes>),
+    ("drawn-time", draws::<Duration>),
+    ("drawn-span", draws::<Span>),
+    ("drawn-rate", draws::<Rate>),
+    ("drawn-size", draws::<Size>),
+    ("drawn-share", draws::<Share>),
     ("drawn-number", means::<Distribution>),
     ("loss", means::<Loss>),
     ("flow-loss", means::<FlowLoss>),

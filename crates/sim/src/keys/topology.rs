@@ -45,15 +45,18 @@ pub struct Ends {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Link {
     /// Name of the link, which no other link has; the other direction is called `NAME-back`.
+    #[schemars(regex(pattern = "^[A-Za-z0-9_-]{1,64}$"))]
     pub name: String,
     /// Node at its beginning.
     from: String,
     /// Node at its end.
     to: String,
     /// Bit rate; Ethernet bytes (IP bytes + 14) count.
+    #[schemars(extend("least" = "100bit", "most" = "100tbit"))]
     pub rate: Quantity<RateChoice>,
     /// Propagation delay, one way; default: 0ms.
     #[serde(default = "no_delay")]
+    #[schemars(extend("most" = "1h"))]
     pub delay: Quantity<Duration>,
     /// Leave out the other direction; default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

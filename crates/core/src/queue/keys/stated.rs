@@ -162,13 +162,9 @@ impl Queue {
 
     fn fq_codel(&self, limit: Limit) -> Result<Discipline, KeyError> {
         let default = FqCodelParams::default();
-        let memory = match given(&self.memory, Limit::Bytes(default.memory)) {
-            Limit::Bytes(bytes) => bytes,
-            Limit::Packets(_) => return Err(KeyError::new("memory", "is a number of bytes, like 32m")),
-        };
         Ok(Discipline::FqCodel(FqCodelParams {
             limit,
-            memory,
+            memory: self.memory.as_ref().map_or(default.memory, |memory| memory.value.0),
             flows: self.flows.unwrap_or(default.flows),
             quantum: self.quantum.unwrap_or(default.quantum),
             target: self.delay(default.target)?,

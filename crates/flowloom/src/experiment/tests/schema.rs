@@ -8,20 +8,20 @@ use serde_json::Value;
 use crate::experiment::{Experiment, schema};
 
 /// A validator of JSON Schema that is not ours.
-struct Validator {
+pub(super) struct Validator {
     schemas: Schemas,
     index: SchemaIndex,
 }
 
 impl Validator {
-    fn new() -> Validator {
+    pub(super) fn new() -> Validator {
         let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
         compiler.add_resource("experiment.json", schema().clone()).unwrap();
         let index = compiler.compile("experiment.json", &mut schemas).unwrap();
         Validator { schemas, index }
     }
 
-    fn accepts(&self, text: &str) -> Result<(), String> {
+    pub(super) fn accepts(&self, text: &str) -> Result<(), String> {
         let value: Value = toml::from_str(text).map_err(|error| error.to_string())?;
         self.schemas.validate(&value, self.index).map_err(|error| format!("{error:#}"))
     }

@@ -233,7 +233,7 @@ fn what_cannot_be_is_said() {
     let path = |parameters: &str| format!("path r {{ left = a; right = b; duration = 1; {parameters} }}");
     for (text, wanted) in [
         (path(""), "path needs rate: bit/s of the link"),
-        (path("rate = 10;"), "too slow"),
+        (path("rate = 10;"), "must be between 100bit and 100tbit"),
         (path("rate = 1M; delay = \"2h\";"), "delay"),
         (path("rate = 1M; delay = soon;"), "delay: \"soon\" is not a time"),
         (path("rate = 1M; loss = 1.5;"), "loss: \"150%\" is not a share"),
@@ -241,7 +241,7 @@ fn what_cannot_be_is_said() {
         (path("rate = 1M; queue = codle;"), "queue.kind: unknown word \"codle\""),
         (path("rate = 1M; queue = codel(min = 5);"), "queue.min is not a key of codel"),
         (path("rate = 1M; queue = red(min = 150, max = 50);"), "min of 150p must not be above max of 50p"),
-        (path("rate = 1M; queue = drop-tail(limit = 0);"), "queue.limit must hold at least one packet"),
+        (path("rate = 1M; queue = drop-tail(limit = 0);"), "queue.limit of 0p must be 1p or more"),
         (path("rate = 1M; queue = drop-tail(limit = 0.5);"), "queue.limit: \"0.5\" is not"),
         (path("rate = 1M; reorder = 0.5;"), "reorder: expected a table"),
         (path("rate = 1M; bottleneck = table(rate = 2M);"), "rate is given twice"),

@@ -209,7 +209,7 @@ impl Harpoon {
                 let Some(rate) = rate.filter(|rate| rate.bits_per_second().is_some()) else {
                     return Err(Impossible::new("rate", "must have a limit"));
                 };
-                super::on_off::check_payload(payload)?;
+                super::on_off::check_payload("payload-bytes", payload)?;
                 Doing::Datagrams { gaps: gaps()?, sizes: sizes()?, payload, every: gap(payload, rate) }
             }
             Traffic::UdpPeriodic | Traffic::UdpExponential => Doing::PingPong {

@@ -99,7 +99,8 @@ fn population(model: &Harpoon, client: &Plugin, server: &Plugin, traffic: Traffi
         Traffic::Tcp => Doing::Files { gaps: gaps()?, sizes: sizes()?, transfer: model.transfer },
         Traffic::UdpConstant => {
             let payload = setting("datagram_size", f64::from(DATAGRAM_BYTES), 65_507.0)? as u32;
-            check_payload(payload).map_err(|_| format!("datagram_size of {payload} would go in fragments"))?;
+            check_payload("payload-bytes", payload)
+                .map_err(|_| format!("datagram_size of {payload} would go in fragments"))?;
             let rate = Rate::from_bits_per_second(setting("bitrate", BITRATE as f64, 1e15)? as u64);
             let rate = rate.ok_or("bitrate of 0 sends nothing")?;
             Doing::Datagrams { gaps: gaps()?, sizes: sizes()?, payload, every: gap(payload, rate) }

@@ -36,6 +36,7 @@ use super::tcplib::TableError;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Netspec {
     /// What sends.
+    #[schemars(length(min = 1))]
     pub sources: Vec<Leaf>,
     /// Folder with the tables of tcplib as CSV, for FTP and TELNET. Without it the summaries of methods G.2 are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,11 +54,13 @@ pub struct Leaf {
     pub traffic: Traffic,
     /// How long, in seconds; left out: the whole time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub duration: Option<f64>,
     /// What it is sent over.
     pub protocol: Transport,
     /// How many sources there are.
     #[serde(default = "one")]
+    #[schemars(range(min = 1))]
     pub count: u32,
     /// How fast the path is. Full blast needs it, to know how much it is; the others take from their waits what a block takes to leave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,6 +81,7 @@ pub enum Traffic {
     /// Blocks back to back.
     Full {
         /// Bytes of a block.
+        #[schemars(range(min = 1))]
         blocksize: u64,
     },
     /// A block every period; one that is due while the last is being written is left out, and the next keeps its time.
@@ -102,21 +106,26 @@ pub enum Traffic {
     /// Sessions of files: `burstq` of `ftpItemSize`, `ftpNOfItems` and `ftpSessionInterarrival`.
     Ftp {
         /// Sessions in a microsecond, in the mean.
+        #[schemars(extend("exclusiveMinimum" = 0))]
         lambda: f64,
     },
     /// Sessions, each a connection, of packets: `telnetSessionInterarrival`, `telnetSessionDuration`, `telnetPktInterarrival`,
     /// `telnetPktSize`.
     Telnet {
         /// Sessions in a microsecond, in the mean.
+        #[schemars(extend("exclusiveMinimum" = 0))]
         lambda: f64,
     },
     /// Responses: `burstq` of `wwwItemSize` and `wwwRequestInterarrival`.
     Www {
         /// Requests in a microsecond, in the mean.
+        #[schemars(extend("exclusiveMinimum" = 0))]
         lambda: f64,
         /// Tail index of sizes. Published: 0.40 to 0.63 (Arlitt and Williamson 1996), which have no mean.
+        #[schemars(extend("exclusiveMinimum" = 0))]
         shape: f64,
         /// Smallest size in bytes.
+        #[schemars(extend("exclusiveMinimum" = 0))]
         min: f64,
     },
     /// Frames of compressed video.
@@ -126,17 +135,22 @@ pub enum Traffic {
     /// Calls, each a flow, at 64 kbit/s: `voiceSessionInterarrival` and `voiceSessionDuration`.
     Voice {
         /// Calls in a microsecond, in the mean.
+        #[schemars(extend("exclusiveMinimum" = 0))]
         lambda: f64,
         /// One over the mean length of a call in microseconds.
+        #[schemars(extend("exclusiveMinimum" = 0))]
         duration_lambda: f64,
         /// Bytes of speech in a packet.
+        #[schemars(range(min = 1, max = MOST_PAYLOAD))]
         blocksize: u32,
     },
     /// `burst` of constants.
     Cbr {
         /// Bytes of a block.
+        #[schemars(range(min = 1))]
         blocksize: u64,
         /// Microseconds from a block to the next.
+        #[schemars(range(min = 1))]
         period: f64,
     },
 }
@@ -179,9 +193,11 @@ impl Netspec {
         if self.sources.is_empty() {
             return Err(Impossible::new("sources", "are none"));
         }
+        for (number, leaf) in self.sources.iter().enumerate() {
+            leaf.check(&self.read).map_err(|problem| problem.within(format_args!("sources[{number}]")))?;
+        }
         let count = self.sources.iter().map(|leaf| u64::from(leaf.count)).sum::<u64>();
-        sources("sources.count", u32::try_from(count).unwrap_or(u32::MAX))?;
-        self.sources.iter().try_for_each(|leaf| leaf.check(&self.read))
+        sources("sources", u32::try_from(count).unwrap_or(u32::MAX))
     }
 
     /// What a reader of results should know: laws without a mean, and how much of what is drawn is clipped.
@@ -209,49 +225,14 @@ impl Netspec {
     }
 }
 
-impl Leaf {
-    /// What one source of this kind writes in `duration`, by flow or connection in order of their start, with the summaries of
-    /// methods G.2 for FTP and TELNET: what [`Netspec::vectors`] has as vectors, for programs that write themselves. To be checked before.
-    pub fn written(&self, seed: u64, duration: Duration) -> impl Iterator<Item = Program> + Send + use<> {
-        let end = self.duration.map_or(duration, Duration::from_secs_f64).min(duration);
-        self.programs(&Tables::default(), seed, 0, Time::ZERO + end)
-    }
-
-    /// Refuses what cannot be written: what [`Netspec::check`] refuses, but for what only vectors need.
-    ///
-    /// # Errors
-    /// The parameter to blame.
-    pub fn check_written(&self) -> Result<(), Impossible> {
-        self.check_traffic(&Tables::default())
-    }
-
-    /// Whether it has sessions, each a connection or flow of its own.
-    pub fn has_sessions(&self) -> bool {
-        matches!(self.traffic, Traffic::Telnet { .. } | Traffic::Voice { .. })
-    }
-
-    /// Refuses what cannot be.
+impl Traffic {
+    /// Refuses what cannot be; keys are those of its table.
     fn check(&self, tables: &Tables) -> Result<(), Impossible> {
-        self.check_traffic(tables)?;
-        let bits = self.speed.as_ref().and_then(|speed| speed.value.bits_per_second());
-        if matches!(self.traffic, Traffic::Full { .. }) && bits.is_none() {
-            return Err(Impossible::new("sources.speed", "is missing: it says how much full blast is"));
-        }
-        Ok(())
-    }
-
-    fn check_traffic(&self, tables: &Tables) -> Result<(), Impossible> {
-        if self.count == 0 {
-            return Err(Impossible::new("sources.count", "of 0 sends nothing"));
-        }
-        if let Some(duration) = self.duration {
-            above_zero("sources.duration", duration)?;
-        }
         let of =
             |key, parameter: &Parameter| parameter.function(tables).map_err(|problem| Impossible::new(key, problem));
         let emulated =
-            |calls: &[Call]| calls.iter().try_for_each(|call| of("traffic", &Parameter::Call(call.clone())).map(drop));
-        match &self.traffic {
+            |calls: &[Call]| calls.iter().try_for_each(|call| of("type", &Parameter::Call(call.clone())).map(drop));
+        match self {
             Traffic::Full { blocksize } => above_zero("blocksize", *blocksize as f64)?,
             Traffic::Burst { blocksize, period } => {
                 of("blocksize", blocksize)?;
@@ -283,7 +264,7 @@ impl Leaf {
                 above_zero("lambda", *lambda)?;
                 above_zero("duration-lambda", *duration_lambda)?;
                 emulated(&voice(*lambda, *duration_lambda))?;
-                super::on_off::check_payload(*blocksize)?;
+                super::on_off::check_payload("blocksize", *blocksize)?;
             }
             Traffic::Cbr { blocksize, period } => {
                 above_zero("blocksize", *blocksize as f64)?;
@@ -292,7 +273,50 @@ impl Leaf {
                 }
             }
         }
+        Ok(())
+    }
+}
+
+impl Leaf {
+    /// What one source of this kind writes in `duration`, by flow or connection in order of their start, with the summaries of
+    /// methods G.2 for FTP and TELNET: what [`Netspec::vectors`] has as vectors, for programs that write themselves. To be checked before.
+    pub fn written(&self, seed: u64, duration: Duration) -> impl Iterator<Item = Program> + Send + use<> {
+        let end = self.duration.map_or(duration, Duration::from_secs_f64).min(duration);
+        self.programs(&Tables::default(), seed, 0, Time::ZERO + end)
+    }
+
+    /// Refuses what cannot be written: what [`Netspec::check`] refuses, but for what only vectors need.
+    ///
+    /// # Errors
+    /// The parameter to blame.
+    pub fn check_written(&self) -> Result<(), Impossible> {
+        self.check_amounts()?;
+        self.traffic.check(&Tables::default())?;
         self.ends.check()
+    }
+
+    /// Whether it has sessions, each a connection or flow of its own.
+    pub fn has_sessions(&self) -> bool {
+        matches!(self.traffic, Traffic::Telnet { .. } | Traffic::Voice { .. })
+    }
+
+    /// Refuses what cannot be.
+    fn check(&self, tables: &Tables) -> Result<(), Impossible> {
+        self.check_amounts()?;
+        self.traffic.check(tables).map_err(|problem| problem.within("traffic"))?;
+        self.ends.check()?;
+        let bits = self.speed.as_ref().and_then(|speed| speed.value.bits_per_second());
+        if matches!(self.traffic, Traffic::Full { .. }) && bits.is_none() {
+            return Err(Impossible::new("speed", "is missing: it says how much full blast is"));
+        }
+        Ok(())
+    }
+
+    fn check_amounts(&self) -> Result<(), Impossible> {
+        if self.count == 0 {
+            return Err(Impossible::new("count", "of 0 sends nothing"));
+        }
+        self.duration.map_or(Ok(()), |duration| above_zero("duration", duration))
     }
 
     fn remarks(&self, tables: &Tables) -> Vec<String> {

@@ -198,16 +198,22 @@ fn what_cannot_be_is_refused() {
     let tcp = |traffic| leaf(traffic, Transport::Tcp);
     assert_eq!(
         problem(tcp(Traffic::Full { blocksize: 1 })),
-        "sources.speed is missing: it says how much full blast is"
+        "sources[0].speed is missing: it says how much full blast is"
     );
     let burst = |period| tcp(Traffic::Burst { blocksize: number(1.0), period });
-    assert_eq!(problem(burst(number(0.0))), "period of 0 never ends");
-    assert_eq!(problem(burst(Parameter::Call(Call::new("x")))), "period is no function of NetSpec: \"x\"");
+    assert_eq!(problem(burst(number(0.0))), "sources[0].traffic.period of 0 never ends");
+    assert_eq!(
+        problem(burst(Parameter::Call(Call::new("x")))),
+        "sources[0].traffic.period is no function of NetSpec: \"x\""
+    );
     let video = |mpeg| tcp(Traffic::Mpeg(mpeg));
-    assert!(problem(video(Mpeg { gop: "BBI".into(), ..mpeg() })).starts_with("gop of \"BBI\" is no pattern"));
+    assert!(
+        problem(video(Mpeg { gop: "BBI".into(), ..mpeg() }))
+            .starts_with("sources[0].traffic.gop of \"BBI\" is no pattern")
+    );
     let wild = video(Mpeg { i_weights: [0.9, 0.2], ..mpeg() });
-    assert_eq!(problem(wild), "i-weights make a process that grows without bounds");
-    assert_eq!(problem(Leaf { count: 0, ..burst(number(1.0)) }), "sources.count of 0 sends nothing");
+    assert_eq!(problem(wild), "sources[0].traffic.i-weights make a process that grows without bounds");
+    assert_eq!(problem(Leaf { count: 0, ..burst(number(1.0)) }), "sources[0].count of 0 sends nothing");
     assert_eq!(Netspec::new(Vec::new()).check().unwrap_err().to_string(), "sources are none");
 }
 

@@ -15,26 +15,36 @@ use super::Blocks;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Mpeg {
     /// Frames each second.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub frame_rate: f64,
     /// The pattern of frames that repeats, from an I on: `IBBPBBPBB`.
+    #[schemars(regex(pattern = "^I[IPB]*$"))]
     pub gop: String,
     /// I frames of a scene in the mean; their number is geometric, one at least.
+    #[schemars(range(min = 1))]
     pub scene_length_mean: f64,
     /// Bytes of a scene's I frames: mean of the log-normal law of scenes.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub scene_mean: f64,
     /// Its standard deviation.
+    #[schemars(range(min = 0))]
     pub scene_sd: f64,
     /// Weights of the last two deviations of I frames from their scene: an autoregressive process of second order.
     pub i_weights: [f64; 2],
     /// Standard deviation of its noise, in bytes.
+    #[schemars(range(min = 0))]
     pub i_sd: f64,
     /// Bytes of P frames: mean of their log-normal law.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub p_mean: f64,
     /// Its standard deviation.
+    #[schemars(range(min = 0))]
     pub p_sd: f64,
     /// Bytes of B frames: mean of their log-normal law.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub b_mean: f64,
     /// Its standard deviation.
+    #[schemars(range(min = 0))]
     pub b_sd: f64,
 }
 
@@ -133,12 +143,16 @@ pub enum Memory {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Conference {
     /// Frames each second.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub frame_rate: f64,
     /// Shape of the gamma law.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub shape: f64,
     /// Its scale, in bytes.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub scale: f64,
     /// Correlation of a frame with the one before.
+    #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
     pub correlation: f64,
     /// How they remember.
     pub memory: Memory,

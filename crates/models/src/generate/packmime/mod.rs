@@ -27,12 +27,15 @@ use crate::generate::ends::Impossible;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PackMime {
     /// New connections per second of each pair of clouds whose clients are on the left of the link.
+    #[schemars(range(min = 0.01, max = 1000000))]
     pub rate: f64,
     /// New connections per second of each pair of clouds whose clients are on the right; without it there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.01, max = 1000000))]
     pub reverse_rate: Option<f64>,
     /// Pairs of clouds in each direction. Five of Weigle 2003's make the load of a 10 Mbit/s link; default: one.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1000))]
     pub clouds: u32,
     /// The version of HTTP: whether a connection may carry several requests.
     #[serde(default, skip_serializing_if = "Http::is_default")]

@@ -38,6 +38,7 @@ pub struct Reference {
     /// Connections that start in a second, in parts of the published number; default: 1. The bursts of arrivals keep their size in
     /// parts of the rate, as if connections were left out, or added, at random.
     #[serde(default = "published")]
+    #[schemars(range(max = 1000), extend("exclusiveMinimum" = 0))]
     pub scale: f64,
 }
 
