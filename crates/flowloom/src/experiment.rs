@@ -308,7 +308,7 @@ mod tests {
             ("[tcp]\nsak = \"on\"\n", "did you mean \"sack\"?"),
             ("[measure]\nduration = \"0s\"\n", "measure.duration must be above zero"),
             ("[measure]\nwindow = [\"50min\", \"10min\"]\n", "measure.window ends at 10min, before"),
-            ("[run]\nseeds = []\n", "run.seeds: expected a list of 1 or more, found an empty list"),
+            ("[run]\nseeds = []\n", "run.seeds is empty: nothing to run"),
             ("[run]\nseeds = [3, 1, 3]\n", "run.seeds holds 3 twice"),
             ("[run\n", "x.toml:1"),
         ] {

@@ -31,7 +31,7 @@ pub struct Workload {
     /// Which round-trip time each connection gets; default: usernet, its own.
     pub rtt: Rtt,
     /// Receive window of each end: measured, or a number of bytes for all; default: measured.
-    #[schemars(extend("least" = "1b", "most" = "1023m"))]
+    #[schemars(extend("least" = "1b", "most" = "1073725440b"))]
     pub window: Quantity<WindowChoice>,
     /// Losses that packets meet beside those of the network; default: none.
     #[serde(skip_serializing_if = "LossChoice::is_default")]

@@ -268,7 +268,8 @@ fn visit<'a>(stated: &'a Value, path: &str, beside: &Keys, above: &mut Vec<&'a s
     }
     alternatives(schema).for_each(|branch| visit(branch, path, beside, above, found));
     if let Some(items) = schema.get("items") {
-        visit(items, &format!("{path}[0]"), beside, above, found);
+        let around = beside.iter().filter(|(other, _)| other != path).cloned().collect();
+        visit(items, &format!("{path}[0]"), &around, above, found);
     }
     if let Some(properties) = schema["properties"].as_object() {
         let at = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };

@@ -147,7 +147,7 @@ fn impossible_values_are_refused_with_their_line() {
         ("[[network.delay-box]]\nport = 80\n", "network.delay-box[0] changes nothing"),
         (
             "[network.bottleneck]\nshaper = { rate = \"1mbit\", burst = \"100b\" }",
-            "x.toml:2: network.bottleneck.shaper: a burst of 100 bytes lets no packet of 1514 bytes pass",
+            "x.toml:2: network.bottleneck.shaper.burst of 100b must be between 1514b and 4294967295b",
         ),
         (
             "[network.bottleneck]\npolicer = { rate = \"1mbit\", burst = \"10p\" }",

@@ -80,7 +80,10 @@ fn what_is_wrong_is_said_with_key_and_line() {
             "kind = \"codel\"\ntarget = \"1s\"",
             "x.toml:6: network.bottleneck.queue.target of 1.00 s must be below interval",
         ),
-        ("kind = \"fq-codel\"\nmemory = \"9p\"", "x.toml:6: network.bottleneck.queue.memory is a number of bytes"),
+        (
+            "kind = \"fq-codel\"\nmemory = \"9p\"",
+            "x.toml:6: network.bottleneck.queue.memory: \"9p\" is not a number of bytes",
+        ),
         ("kind = \"fq-codel\"\nflows = 0", "x.toml:6: network.bottleneck.queue.flows of 0 must be from 1 to 1048576"),
         (
             "kind = \"step\"\nthreshold = \"40p\"\nlimit = \"40p\"",

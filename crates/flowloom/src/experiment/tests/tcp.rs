@@ -83,7 +83,7 @@ fn impossible_receive_buffers_are_rejected() {
         ("receive-buffer = \"on\"", "a number of bytes"),
         ("payload-ratio = 0.0", "between 0.01 and 0.99"),
         ("payload-ratio = 1.0", "between 0.01 and 0.99"),
-        ("payload-ratio = nan", "expected a number, found nan"),
+        ("payload-ratio = nan", "of NaN must be between 0.01 and 0.99"),
         ("[[tcp.classes]]\nname = \"a\"\nport = 1\ntcp = { payload-ratio = 2.0 }", "tcp.classes[0].tcp.payload-ratio"),
     ] {
         let error = check(wrong).unwrap_err().to_string();
