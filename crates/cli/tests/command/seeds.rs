@@ -93,6 +93,17 @@ fn every_draw_holds_a_connection() {
     assert!(runs.iter().all(|run| run["connections"]["started"].as_u64().unwrap() > 0));
 }
 
+/// The only connection with data starts in the rest behind the last whole block.
+#[test]
+fn what_no_draw_can_hold_is_refused_before_the_run() {
+    let bench = Bench::new();
+    let end = Duration::from_millis(19_500);
+    bench.file("rest.pcap", &Traffic::default().connection(1, Duration::ZERO, 0, 0).connection(2, end, 300, 50).pcap());
+    let said = bench.flowloom(&["run", "rest.pcap", "-o", "s", "--seed", "1", "--seed", "2"]);
+    said.failed(1, &["no draw of blocks of 1.00 s holds a connection", "--vary"]);
+    assert!(!bench.path("s").exists());
+}
+
 /// Draws with none, one or two of the large connection: Student's interval of their rate reaches below zero.
 #[test]
 fn no_interval_of_a_rate_reaches_below_zero() {

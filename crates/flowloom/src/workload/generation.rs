@@ -96,10 +96,13 @@ impl Blocks {
     /// `None` if there are fewer than two blocks.
     fn draw(self, begun: &[Time], length: Duration, seed: u64) -> Result<Option<Draw>, Error> {
         let Blocks { length: block, count } = self;
+        // The rest behind the last whole block is in no draw.
+        let is_in_block = |start: &Time| start.as_nanos() < (block * count).as_nanos();
+        let tries = if begun.iter().any(is_in_block) { Blocks::MOST_DRAWS } else { 1 };
         let mut others = Stream::new(seed, Purpose::Resampling, u64::MAX);
         let seeds = std::iter::once(seed).chain(std::iter::repeat_with(|| others.bits64()));
         let holds_one = |draw: &Draw| (0..).zip(begun).any(|(id, start)| !draw.starts(id, *start).is_empty());
-        for seed in seeds.take(Blocks::MOST_DRAWS) {
+        for seed in seeds.take(tries) {
             match Draw::of_blocks(block * count, block, length, seed) {
                 Some(draw) if !holds_one(&draw) => {}
                 draw => return Ok(draw),
