@@ -9,7 +9,7 @@ use crate::path::Rules;
 use crate::time::Duration;
 use crate::units::{Limit, ParseQuantityError, Probability, Rate};
 
-use super::bounds::Amount;
+use super::amount::Amount;
 use super::form::Written;
 use super::quantity::Quantity;
 use super::text_or_table::{self, TextOrTable};

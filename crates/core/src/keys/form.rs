@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use schemars::{Schema, json_schema};
 
-use super::bounds::Amount;
+use super::amount::Amount;
 use crate::units::ParseQuantityError;
 
 /// A value that is written as one text: `"20ms"`.
@@ -30,4 +30,16 @@ pub trait Written: FromStr<Err = ParseQuantityError> {
 /// The schema of what is a text or something else. `format` names the check of both together.
 pub fn text_or_other(format: &str, meaning: &str, forms: Vec<Schema>) -> Schema {
     json_schema!({ "format": format, "description": meaning, "anyOf": forms })
+}
+
+/// A delay that may be switched off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Optional<T>(pub Option<T>);
+
+impl<T: FromStr<Err = ParseQuantityError>> FromStr for Optional<T> {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Self, ParseQuantityError> {
+        if text == "off" { Ok(Optional(None)) } else { text.parse().map(|value| Optional(Some(value))) }
+    }
 }

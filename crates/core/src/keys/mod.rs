@@ -3,6 +3,7 @@
 //! The keys themselves are fields of types beside the machines that they configure: [`crate::queue::keys`],
 //! [`crate::tcp::keys`], [`crate::path::keys`].
 
+mod amount;
 mod bounds;
 mod drawn;
 pub(crate) mod form;
@@ -11,31 +12,18 @@ mod text_or_table;
 pub mod walk;
 mod written;
 
-pub use bounds::{Amount, Bounds};
+pub use amount::Amount;
+pub use bounds::Bounds;
 pub use drawn::{Drawn, Number, Share, Size, Span};
-pub use form::{Written, text_or_other};
+pub use form::{Optional, Written, text_or_other};
 pub use text_or_table::{TextOrTable, read};
 pub use written::{POSITIVE, text};
 
 use std::fmt::{self, Display};
-use std::str::FromStr;
 
 use serde::Serialize;
 
-use crate::units::ParseQuantityError;
 pub use quantity::Quantity;
-
-/// A delay that may be switched off.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Optional<T>(pub Option<T>);
-
-impl<T: FromStr<Err = ParseQuantityError>> FromStr for Optional<T> {
-    type Err = ParseQuantityError;
-
-    fn from_str(text: &str) -> Result<Self, ParseQuantityError> {
-        if text == "off" { Ok(Optional(None)) } else { text.parse().map(|value| Optional(Some(value))) }
-    }
-}
 
 /// A value that is a word, as files have it.
 ///

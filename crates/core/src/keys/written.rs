@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use super::amount::Amount;
 use super::drawn::{Drawn, Number, Share, Size, Span};
-use super::form::{Written, text_or_other};
+use super::form::{Optional, Written, text_or_other};
 use super::quantity::Quantity;
-use super::{Amount, Optional};
 use crate::distribution::WrittenLaw;
 use crate::time::Duration;
 use crate::units::{Limit, Rate};

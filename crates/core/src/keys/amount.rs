@@ -1,0 +1,70 @@
+//! Amounts of which keys have bounds.
+
+use std::cmp::Ordering;
+
+use crate::time::Duration;
+use crate::units::{Limit, Rate};
+
+/// What a text counts, in the smallest unit. Amounts of different things have no order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// Nanoseconds.
+    Time(u64),
+    /// Bytes.
+    Bytes(u64),
+    /// Packets.
+    Packets(u64),
+    /// Bits per second.
+    Rate(u64),
+}
+
+impl Amount {
+    /// The amount that a bound states, behind a word (`jitter 1h`) or alone; `None` if it states none.
+    pub fn of_bound(text: &str) -> Option<Amount> {
+        let is_word = |word: &str| word.chars().all(|c| c.is_ascii_lowercase());
+        let text = text.split_once(' ').filter(|(word, _)| is_word(word)).map_or(text, |(_, amount)| amount);
+        let time = || text.parse::<Duration>().ok().map(Amount::from);
+        let limit = || text.parse::<Limit>().ok().map(Amount::from);
+        let rate = || text.parse::<Rate>().ok().and_then(Amount::of_rate);
+        // A bound in bits says "bit", so that "4k" can be of bytes.
+        time().or_else(limit).or_else(rate)
+    }
+
+    /// Of a rate; `None` if it is unlimited.
+    pub fn of_rate(rate: Rate) -> Option<Amount> {
+        rate.bits_per_second().map(Amount::Rate)
+    }
+
+    /// How many of the smallest unit.
+    pub(super) const fn number(self) -> u64 {
+        match self {
+            Amount::Time(number) | Amount::Bytes(number) | Amount::Packets(number) | Amount::Rate(number) => number,
+        }
+    }
+
+    /// Whether both count the same thing.
+    pub(super) fn is_like(self, other: Amount) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+}
+
+impl From<Duration> for Amount {
+    fn from(time: Duration) -> Amount {
+        Amount::Time(time.as_nanos())
+    }
+}
+
+impl From<Limit> for Amount {
+    fn from(limit: Limit) -> Amount {
+        match limit {
+            Limit::Packets(packets) => Amount::Packets(packets),
+            Limit::Bytes(bytes) => Amount::Bytes(bytes),
+        }
+    }
+}
+
+impl PartialOrd for Amount {
+    fn partial_cmp(&self, other: &Amount) -> Option<Ordering> {
+        self.is_like(*other).then(|| self.number().cmp(&other.number()))
+    }
+}
