@@ -62,7 +62,7 @@ fn put(place: &mut Value, steps: &[Step], value: Value) -> Result<(), String> {
 }
 
 /// What `text` means as the value of a key: what the schema accepts of the TOML value it is, the text it is, and the table whose kind
-/// it is, in this order; the text if it accepts none.
+/// it is, in this order; the first of these if it accepts none.
 fn meant(path: &KeyPath, text: &str) -> Value {
     let toml = format!("x = {text}").parse::<Table>().ok().and_then(|mut table| table.remove("x"));
     let plain = Value::String(text.to_owned());
@@ -78,5 +78,6 @@ fn meant(path: &KeyPath, text: &str) -> Value {
     let accepted = candidates.iter().find(|value| problems(value).is_empty());
     // Where none is accepted, what is said of one of the right type says more.
     let near = || candidates.iter().find(|value| !problems(value).iter().any(is_type));
-    accepted.or_else(near).cloned().unwrap_or(plain)
+    // Of a key that several kinds have, the schema of another kind may have been asked.
+    accepted.or_else(near).or(candidates.first()).cloned().unwrap_or(plain)
 }

@@ -61,7 +61,7 @@ fn places_are_those_of_keys_and_values() {
         // Items of lists.
         ("run.seeds = [1, \"2\", -3]", &["1:17 run.seeds[1]", "1:22 run.seeds[2]"]),
         ("measure.window = [\"1s\", 5]", &["1:25 measure.window[1]"]),
-        ("workload.rtt = { kind = \"list\", values = [\"1ms\", \"2\"] }", &["1:51 workload.rtt.values[1]"]),
+        ("workload.rtt = { kind = \"list\", values = [\"1ms\", \"2\"] }", &["1:50 workload.rtt.values[1]"]),
         ("network.path.loss = { kind = \"list\", packets = [1, 0, \"x\"] }", &["1:52 network.path.loss.packets[1]"]),
         // Values of other types.
         ("title = 2024-01-01", &["1:9 title"]),
