@@ -360,7 +360,7 @@ impl Warning {
 
     /// What is doubtful, in words and numbers.
     pub fn cause(&self) -> String {
-        self.cause_of_input().unwrap_or_else(|| self.cause_beyond_input())
+        self.cause_of_input().or_else(|| self.cause_of_making()).unwrap_or_else(|| self.cause_beyond_input())
     }
 
     fn cause_beyond_input(&self) -> String {
@@ -380,28 +380,11 @@ impl Warning {
             }
             Warning::FormatLoses(lost) => lost.cause().to_owned(),
             Warning::AddressesKept => "the output holds the addresses of the captured hosts".to_owned(),
-            Warning::LoadMissed { from, made, asked } => {
-                format!("the load from {} is {}, and {} were asked for", from.word(), bits(*made), bits(*asked))
-            }
-            Warning::LoadDrifts { share } => {
-                format!("the load of thirds of the workload differs by {:.0} %: it has no one load", 100.0 * share)
-            }
             Warning::Model { remark } | Warning::CalibratedModel { remark } => remark.clone(),
             Warning::FittedHarpoon(warning) => warning.to_string(),
             Warning::LeftOfModel { connections, reason } => format!("{connections} connections {}", reason.cause()),
             Warning::Phases(finding) => finding.cause(),
             Warning::Specification(finding) => finding.cause(),
-            Warning::Empty => "no connection starts: the workload is empty".to_owned(),
-            Warning::SeedsAlike => {
-                "the replay of a workload has no randomness but its sequence numbers: runs with other seeds are alike"
-                    .to_owned()
-            }
-            Warning::FewBlocks { length, blocks } => format!(
-                "the seeds draw from {blocks} blocks of {length}: their spread holds for this trace, not for others like it"
-            ),
-            Warning::TooShortToDraw { length } => format!(
-                "the workload lasts {length} and cannot be cut into two blocks of 1 s to draw from: every seed replays it as it is"
-            ),
             Warning::HostDoubtful(doubt) => doubt.to_string(),
             Warning::RunsTooShort => {
                 "a higher load has a lower rate: the runs are too short for their heavy tails".to_owned()
@@ -468,8 +451,38 @@ impl Warning {
             | Warning::LateData { .. }
             | Warning::ExtractionInterrupted { .. }
             | Warning::SimulationInterrupted
-            | Warning::SeedsNotBegun { .. } => String::new(),
+            | Warning::SeedsNotBegun { .. }
+            | Warning::LoadMissed { .. }
+            | Warning::LoadDrifts { .. }
+            | Warning::Empty
+            | Warning::SeedsAlike
+            | Warning::FewBlocks { .. }
+            | Warning::TooShortToDraw { .. } => String::new(),
         }
+    }
+
+    /// The cause of a warning about a workload that was made or drawn; `None` of others.
+    fn cause_of_making(&self) -> Option<String> {
+        Some(match self {
+            Warning::LoadMissed { from, made, asked } => {
+                format!("the load from {} is {}, and {} were asked for", from.word(), bits(*made), bits(*asked))
+            }
+            Warning::LoadDrifts { share } => {
+                format!("the load of thirds of the workload differs by {:.0} %: it has no one load", 100.0 * share)
+            }
+            Warning::Empty => "no connection starts: the workload is empty".to_owned(),
+            Warning::SeedsAlike => {
+                "the replay of a workload has no randomness but its sequence numbers: runs with other seeds are alike"
+                    .to_owned()
+            }
+            Warning::FewBlocks { length, blocks } => format!(
+                "the seeds draw from {blocks} blocks of {length}: their spread holds for this trace, not for others like it"
+            ),
+            Warning::TooShortToDraw { length } => format!(
+                "the workload lasts {length} and cannot be cut into two blocks of 1 s to draw from: every seed replays it as it is"
+            ),
+            _ => return None,
+        })
     }
 
     /// The cause of a warning about an input that was read; `None` of others.

@@ -335,7 +335,8 @@ fn impossible_numbers() {
     for (words, wanted) in [
         (["--rate", "0mbit"], "above zero"),
         (["--rate", "-5mbit"], "-5mbit"),
-        (["--rate", "10"], "write it like"),
+        (["--rate", "ten"], "write it like"),
+        (["--rate", "10"], "too slow"),
         (["--rate", "1bit"], "too slow"),
         (["--queue", "0p"], "at least one packet"),
         (["--queue", "100b"], "at least one packet"),

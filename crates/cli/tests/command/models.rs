@@ -270,7 +270,7 @@ fn loads_that_cannot_be_are_refused() {
     let bench = bench();
     for (keys, wanted) in [
         ("load = { factor = 0.5 }", "e.toml:3: workload.load.method is missing"),
-        ("load = { method = \"thinning\", factor = 0.0 }", "e.toml:3: workload.load.factor of 0.0 must be above 0"),
+        ("load = { method = \"thinning\", factor = 0.0 }", "e.toml:3: workload.load.factor of 0 must be above 0"),
         ("load = { method = \"thinning\", factor = 2.0 }", "workload.load: thinning leaves vectors out"),
         ("load = { method = \"poisson\", factor = 2.0 }", "workload.load: 2.000 times the load for"),
         ("load = { method = \"blocks\", factor = 9.0, block = \"1s\" }", "takes more blocks at a time than the"),

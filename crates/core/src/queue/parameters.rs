@@ -39,7 +39,7 @@ impl ParameterError {
         if value > 0.0 && value <= 1.0 {
             Ok(())
         } else {
-            Err(ParameterError::new(key, format!("of {value} must be above 0 and at most 1")))
+            Err(ParameterError::new(key, format!("of {} must be above 0 and at most 1", number(value))))
         }
     }
 
@@ -48,7 +48,10 @@ impl ParameterError {
         if value > 0.0 && value <= MOST_COEFFICIENT {
             Ok(())
         } else {
-            Err(ParameterError::new(key, format!("of {value} must be above 0 and at most {MOST_COEFFICIENT}")))
+            Err(ParameterError::new(
+                key,
+                format!("of {} must be above 0 and at most {MOST_COEFFICIENT}", number(value)),
+            ))
         }
     }
 
@@ -98,4 +101,9 @@ impl ParameterError {
             _ => Err(ParameterError::new("limit", "must hold at least one packet of 1514 bytes")),
         }
     }
+}
+
+/// A number without thirty zeros.
+fn number(value: f64) -> String {
+    if value.abs() < 1e15 { value.to_string() } else { format!("{value:e}") }
 }

@@ -69,8 +69,8 @@ impl Comparison {
     pub fn note_on_seeds(&self) -> Option<&'static str> {
         let is_of_seeds = self.replications.iter().any(|count| *count > 1);
         is_of_seeds.then_some(
-            "Distances, ratios and largest differences are of the values of all seeds together. Verdicts are of the mean over the \
-             seeds of the statistic that each has: \"mean p50\" is the mean of their medians.",
+            "Distances, ratios and largest differences pool the values of all seeds. Verdicts rest on means over the seeds: \
+             \"mean p50\" is the mean of their medians.",
         )
     }
 
