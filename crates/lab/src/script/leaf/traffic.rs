@@ -259,7 +259,7 @@ impl Arguments<'_> {
         }
         // What is impossible is said where the function stands, not where the source does.
         let alone = Traffic::Burst { blocksize: Drawn::Call(call.clone()), period: Drawn::Number(1.0) };
-        if let Err(impossible) = Netspec::new(vec![source(alone, Transport::Udp)]).check() {
+        if let Err(impossible) = source(alone, Transport::Udp).check_written() {
             self.found().push(Diagnostic::error(function.place, impossible.problem));
             return None;
         }
@@ -290,14 +290,14 @@ fn possible(traffic: &Traffic, function: &Function, protocol: Option<&Protocol>,
         Some(Protocol::Udp(_)) => Transport::Udp,
         _ => Transport::Tcp,
     };
-    let model = Netspec::new(vec![source(traffic.clone(), transport)]);
-    match model.check() {
+    let leaf = source(traffic.clone(), transport);
+    match leaf.check_written() {
         Err(impossible) => {
             let message = format!("{}: {} {}", function.name, impossible.key, impossible.problem);
             found.push(Diagnostic::error(function.place, message));
         }
         Ok(()) => {
-            let remarks = model.remarks().into_iter();
+            let remarks = Netspec::new(vec![leaf]).remarks().into_iter();
             found
                 .extend(remarks.map(|remark| Diagnostic::note(function.place, format!("{}: {remark}", function.name))));
         }
