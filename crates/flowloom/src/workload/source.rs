@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use flowloom_report::facts::DrawnPayload;
 use flowloom_store::addresses::AddressBook;
+use flowloom_store::manifest;
 use flowloom_store::staged::StagedFolder;
 use flowloom_store::workload::{WorkloadFacts, WorkloadReader, WorkloadWriter};
 
@@ -151,7 +152,8 @@ impl Source {
     pub fn keep(self, target: &Path) -> Result<(), Error> {
         let (Some(_staging), Some(path)) = (&self.staging, &self.path) else { return Ok(()) };
         let kept = target.join(WORKLOAD_FILE);
-        std::fs::rename(path, &kept).map_err(|error| Error::new(format_args!("{}: {error}", kept.display())))
+        let moved = std::fs::rename(path, &kept).and_then(|()| manifest::list(&kept));
+        moved.map_err(|error| Error::new(format_args!("{}: {error}", kept.display())))
     }
 }
 
