@@ -37,5 +37,6 @@ mod sources;
 mod swing;
 mod threads;
 mod topology;
+mod verify;
 
 use flowloom_testkit::command as support;
