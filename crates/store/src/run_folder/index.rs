@@ -61,7 +61,7 @@ impl RunIndex {
         fs::create_dir_all(folder).map_err(error)?;
         // What it says of an index that is to be replaced is true no longer.
         match fs::remove_file(folder.join(MANIFEST_FILE)) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(error(source).into()),
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(error(source).into()),
             _ => Ok(IndexFolder { target, staged: None }),
         }
     }

@@ -67,7 +67,9 @@ fn no_flipped_bit_of_a_workload_passes() {
     let mut writer = WorkloadWriter::create(&path).unwrap();
     support::plain(300, Duration::from_millis(1)).for_each(|vector| writer.write_owned(vector).unwrap());
     writer.finish(Provenance::default(), CaptureFacts::default(), &TrafficFacts::default()).unwrap();
-    every_flip_is_refused(1, &[path.clone()], || read_workload(&path).map(drop).map_err(|error| error.to_string()));
+    every_flip_is_refused(1, std::slice::from_ref(&path), || {
+        read_workload(&path).map(drop).map_err(|error| error.to_string())
+    });
 }
 
 /// A run of one connection.
