@@ -201,6 +201,23 @@ Examples:
   flowloom report runs/a -o a.html
   flowloom report runs/a runs/b -o both.html")]
     Report(Report),
+    /// Check that workloads and run folders are what was written
+    #[command(after_help = "\
+Every file is read to its end and compared with the digests that it carries, or that manifest.json
+has of it (docs/reference/schemas.md). The exit code is 1 if a file is damaged or missing.
+
+Lines of the answer:
+  whole        the file is what was written
+  unprotected  it can be read; files of earlier versions carry no digests
+  unlisted     it was put into a run folder by another program
+  damaged      it is not what was written, or cannot be read
+  missing      the manifest or index lists it, and it is not there
+
+Examples:
+  flowloom verify campus.parquet
+  flowloom verify runs/a runs/b
+  flowloom verify runs --json")]
+    Verify(Verify),
     /// Check the capabilities of this host, and suggest remedies
     #[command(after_help = "\
 Examples:
@@ -652,6 +669,17 @@ pub struct Report {
     /// Open the report in the browser
     #[arg(long)]
     pub open: bool,
+}
+
+/// `flowloom verify`
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// Workloads, run folders, folders of several runs, or folders with these in them
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// How to answer
+    #[command(flatten)]
+    pub form: Form,
 }
 
 /// `flowloom init`

@@ -18,6 +18,7 @@
 //! | `results`, `compare`, `rules` | run folders read again, reports; comparisons; `compare --check` |
 //! | `describe`, `fit`, `overhead` | the characteristics of traffic; distributions and models; what framings cost |
 //! | `calibrate`, `rates`, `queue_model`, `vcsim` | rates for a load; rates over time; cells at a queue; internetworks of circuits |
+//! | `verify` | workloads and run folders read to their end |
 //! | `json` | the version of answers |
 //! | `clock`, `parallel` | wall time, the only clock here; work on several threads |
 
@@ -48,6 +49,7 @@ pub mod results;
 pub mod rules;
 pub mod run;
 mod vcsim;
+pub mod verify;
 mod warning;
 pub mod workload;
 

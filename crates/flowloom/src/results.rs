@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use flowloom_report::html::{self, ReportOptions};
 use flowloom_report::{Conclusion, Facts, HostFacts, Run, Variant};
-use flowloom_store::run_folder::RunFolder;
+use flowloom_store::manifest;
+use flowloom_store::run_folder::{RunFolder, RunFolderError};
 use flowloom_store::staged::StagedFile;
 
 use crate::error::Error;
@@ -60,7 +61,7 @@ pub fn write_page(
     let mut out = BufWriter::new(&mut file);
     write(&mut out).and_then(|()| out.flush()).map_err(cannot)?;
     drop(out);
-    staged.commit().map_err(cannot)?;
+    manifest::commit(staged).map_err(cannot)?;
     Ok(())
 }
 
@@ -146,8 +147,10 @@ fn first_difference(a: &toml::Value, b: &toml::Value) -> Option<String> {
 }
 
 fn load_variant(folder: &Path) -> Result<Variant, Error> {
-    let found = RunFolder::open_all(folder)
-        .map_err(|error| Error::new(error).hint("give the folder that `flowloom run -o FOLDER` wrote"))?;
+    let found = RunFolder::open_all(folder).map_err(|error| {
+        let is_other = matches!(error, RunFolderError::NotARun { .. });
+        Error::new(error).hint_if(is_other.then_some("give the folder that `flowloom run -o FOLDER` wrote"))
+    })?;
     if found.is_empty() {
         return Err(Error::new(format_args!("{}: none of its seeds was run", folder.display()))
             .hint("run it again: it was interrupted before its first run began"));

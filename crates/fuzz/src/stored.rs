@@ -14,12 +14,12 @@ use crate::seeds::stored as seeds;
 thread_local! {
     /// One folder per thread, made once: making one takes longer than reading most files.
     static FOLDER: TempDir = folder();
-    /// The same with the files of a valid run.
-    static RUN: TempDir = {
+    /// The same with the files of a valid run each: of today, and of version 1.
+    static RUNS: [TempDir; 2] = [0, 1].map(|version| {
         let folder = folder();
-        seeds::write_run(folder.path());
+        seeds::write_run(folder.path(), version);
         folder
-    };
+    });
 }
 
 /// A folder in memory, where there is such a place: on a disk, writing files takes longer than reading them.
@@ -53,14 +53,16 @@ fn read_workload(path: &Path) {
     assert_eq!(read, stated, "a file that was read to its end has as many rows as it says");
 }
 
-/// A run folder: the first byte chooses which of its files the rest replaces, in a folder that is valid otherwise.
+/// A run folder: the first byte chooses which file of which version the rest replaces, in a folder that is valid otherwise.
 pub fn run_folder(data: &[u8]) {
     let Some((&choice, file)) = data.split_first() else { return };
-    let name = seeds::RUN_FILES[usize::from(choice) % seeds::RUN_FILES.len()];
-    RUN.with(|folder| {
+    let files = seeds::RUN_FILES.len();
+    let (version, name) = (usize::from(choice) / files % 2, seeds::RUN_FILES[usize::from(choice) % files]);
+    RUNS.with(|folders| {
+        let folder = &folders[version];
         fs::write(folder.path().join(name), file).expect("a temporary file");
         read_run(folder.path());
-        match seeds::run_file(name) {
+        match seeds::run_file(name, version) {
             Some(valid) => fs::write(folder.path().join(name), valid),
             None => fs::remove_file(folder.path().join(name)),
         }

@@ -7,7 +7,9 @@
 //! | `formats` | vectors in other forms: Tmix, conn.log, CSV, JSON lines, TRex, tgen |
 //! | `workload` | workload files |
 //! | `run_folder`, `reserve`, `staged` | run folders; room kept back for a full disk; names given when a file is complete |
-//! | `table` | the typed layer over Parquet: each table's columns once |
+//! | `table` | the typed layer over Parquet: each table's columns once; digests of what is in a file |
+//! | `manifest`, `sealed` | digests of the files in a folder; digests that stand in what they are of |
+//! | `verify` | any table read to its end |
 //! | `results` | results of other tools |
 //! | `silence` | jumps of a clock |
 //! | `harpoon`, `swing`, `histogram`, `lengths`, `rates`, `mahimahi` | files of models, tables, lengths, rates, traces of links |
@@ -24,15 +26,19 @@ pub mod harpoon;
 pub mod histogram;
 pub mod lengths;
 pub mod mahimahi;
+pub mod manifest;
 pub mod rates;
 pub mod reserve;
 pub mod results;
 pub mod run_folder;
+mod sealed;
 pub mod silence;
 pub mod staged;
 pub mod swing;
 mod table;
 pub mod vcsim;
+mod verify;
 pub mod workload;
 
-pub use table::FileError;
+pub use table::{FileError, Part};
+pub use verify::{Verified, verify};

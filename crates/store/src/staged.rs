@@ -1,5 +1,5 @@
-//! Files and folders that get their name when they are complete. What is wrong with making them is said without the
-//! temporary name, which nobody asked for: callers name the target.
+//! Files and folders that get their name when they are complete and on the disk. What is wrong with making them is said without
+//! the temporary name, which nobody asked for: callers name the target.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -15,6 +15,8 @@ const REPLACED: &str = "replaced";
 pub struct StagedFile {
     temporary: TempPath,
     target: PathBuf,
+    /// The same file as the caller's.
+    file: File,
 }
 
 impl StagedFile {
@@ -30,7 +32,7 @@ impl StagedFile {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o666);
         let (file, temporary) = make_beside(target, |path| options.open(path))?.into_parts();
-        Ok((StagedFile { temporary, target: target.to_owned() }, file))
+        Ok((StagedFile { temporary, target: target.to_owned(), file: file.try_clone()? }, file))
     }
 
     /// The name it will get.
@@ -38,12 +40,15 @@ impl StagedFile {
         &self.target
     }
 
-    /// Gives the file its name, replacing what has it now.
+    /// Gives the file its name, replacing what has it now, once it is on the disk. A crash leaves what had the name, or the
+    /// whole file.
     ///
     /// # Errors
-    /// If it cannot have that name.
-    pub fn commit(self) -> io::Result<()> {
-        self.temporary.persist(&self.target).map_err(|error| error.error)
+    /// If it cannot be on the disk, or cannot have that name.
+    pub(crate) fn commit(self) -> io::Result<()> {
+        self.file.sync_all()?;
+        self.temporary.persist(&self.target).map_err(|error| error.error)?;
+        sync_entries(folder_of(&self.target))
     }
 }
 
@@ -88,12 +93,13 @@ impl Drop for StagedFolder {
     }
 }
 
-/// Gives `folder` the name `target`. With `replaces` the folder that has it is removed, but only once its name is taken over; without, there
-/// is none, or an empty one.
+/// Gives `folder` the name `target`, once all of it is on the disk. With `replaces` the folder that has it is removed, but only
+/// once its name is taken over; without, there is none, or an empty one.
 ///
 /// # Errors
 /// If it cannot have that name: `target` is as it was.
 pub fn take_name(folder: &Path, target: &Path, replaces: bool) -> io::Result<()> {
+    sync(folder)?;
     // Renaming onto an empty folder just works.
     let replaced = if replaces {
         let aside = StagedFolder::create(target)?;
@@ -107,18 +113,43 @@ pub fn take_name(folder: &Path, target: &Path, replaces: bool) -> io::Result<()>
         // Best effort: if this fails too, the first error is the one to tell.
         let _ = fs::rename(aside.path().join(REPLACED), target);
     }
-    renamed
+    renamed?;
+    sync_entries(folder_of(target))
+}
+
+/// Waits until a folder and all that is in it is on the disk.
+pub(crate) fn sync(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            sync(&entry.path())?;
+        } else if kind.is_file() {
+            File::open(entry.path())?.sync_all()?;
+        }
+    }
+    sync_entries(folder)
+}
+
+/// Waits until the names in a folder are on the disk, unless it may not be read or its file system has no such wait.
+fn sync_entries(folder: &Path) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        Err(error) if matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported) => Ok(()),
+        other => other,
+    }
+}
+
+/// The folder that `path` is in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Calls `make` with names that begin like that of `target`, in its folder, until one is free.
 fn make_beside<R>(target: &Path, make: impl FnMut(&Path) -> io::Result<R>) -> io::Result<NamedTempFile<R>> {
     let name = target.file_name().ok_or_else(|| io::Error::other("this path has no name to write to"))?;
-    let folder = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
     // `make_in` adds no path to the errors of `make`, as the functions that make files and folders themselves do.
-    Builder::new().prefix(&format!("{}.partial-", name.to_string_lossy())).make_in(folder, make)
+    Builder::new().prefix(&format!("{}.partial-", name.to_string_lossy())).make_in(folder_of(target), make)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::path::Path;
 use flowloom_models::swing::SwingModel;
 
 use crate::formats::FormatError;
+use crate::manifest;
 use crate::staged::StagedFile;
 
 /// Largest file: the sessions that are kept whole take some 30 MB of each class.
@@ -55,7 +56,7 @@ pub fn write(model: &SwingModel, path: &Path) -> Result<(), FormatError> {
     let mut out = BufWriter::new(file);
     serde_json::to_writer(&mut out, model).map_err(|error| failed(error.into()))?;
     out.write_all(b"\n").and_then(|()| out.flush()).map_err(failed)?;
-    staged.commit().map_err(failed)
+    manifest::commit(staged).map_err(failed)
 }
 
 #[cfg(test)]

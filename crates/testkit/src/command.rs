@@ -226,7 +226,7 @@ impl Traffic {
     }
 }
 
-/// All files below `folder` but host.json, by name, with their bytes.
+/// All files below `folder` but host.json and manifests, which have its digest, by name, with their bytes.
 pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -235,7 +235,7 @@ pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.file_name().unwrap() != "host.json" {
+            } else if !["host.json", "manifest.json"].contains(&path.file_name().unwrap().to_str().unwrap()) {
                 found.push((path.strip_prefix(folder).unwrap().to_owned(), std::fs::read(&path).unwrap()));
             }
         }

@@ -1,11 +1,13 @@
 //! What several test programs and examples share. No other code may depend on this crate.
 //!
 //! - [`command`]: captures, and the command run on them
+//! - [`earlier`]: stored files of an earlier version
 //! - [`flows`]: export messages of NetFlow and IPFIX
 //! - [`reports`]: run folders of runs that did not happen
 //!
 //! Functions panic where a test would: a test program that cannot set up its input has failed.
 
 pub mod command;
+pub mod earlier;
 pub mod flows;
 pub mod reports;

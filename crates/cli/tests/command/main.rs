@@ -39,5 +39,6 @@ mod sources;
 mod swing;
 mod threads;
 mod topology;
+mod verify;
 
 use flowloom_testkit::command as support;

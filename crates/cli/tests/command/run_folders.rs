@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use flowloom::store::manifest::Manifest;
+
 use serde_json::{Value, json};
 
 use crate::support::{Bench, Traffic};
@@ -25,6 +27,7 @@ fn a_run_folder_of_a_newer_format_is_refused_by_its_number() {
     let mut run: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     run["version"] = json!(9);
     fs::write(&path, run.to_string()).unwrap();
+    Manifest::of(&bench.path("r")).unwrap().write(&bench.path("r")).unwrap();
     for command in COMMANDS {
         bench.flowloom(command).failed(1, &["r is a run folder of a newer format: version 9", "update flowloom"]);
     }

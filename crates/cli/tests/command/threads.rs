@@ -103,7 +103,7 @@ fn an_error_in_the_middle_of_a_workload_ends_every_thread_of_a_run() {
         // With overflow checks the Parquet crate has a line to say before it.
         said.err.lines().find(|line| line.starts_with("error: ")).unwrap().to_owned()
     });
-    assert!(errors[0].starts_with("error: damaged.parquet is damaged at row "), "{}", errors[0]);
+    assert!(errors[0].starts_with("error: damaged: damaged.parquet, column "), "{}", errors[0]);
     assert_eq!(errors[0], errors[1]);
 }
 

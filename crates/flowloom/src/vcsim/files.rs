@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use flowloom_sim::cells::{Event, Happening};
+use flowloom_store::manifest;
 use flowloom_store::staged::{StagedFile, StagedFolder, take_name};
 use serde_json::Value;
 
@@ -141,6 +142,6 @@ impl Trace<'_> {
         let path = self.staged.path().to_owned();
         let cannot = |error| cannot_write(&path, &error);
         self.out.flush().map_err(cannot)?;
-        self.staged.commit().map_err(cannot)
+        manifest::commit(self.staged).map_err(cannot)
     }
 }

@@ -6,6 +6,7 @@ use flowloom_core::time::Duration;
 use flowloom_models::Variation;
 use flowloom_report::facts::DrawnPayload;
 use flowloom_store::addresses::AddressBook;
+use flowloom_store::manifest;
 use flowloom_store::staged::StagedFolder;
 use flowloom_store::workload::{TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter};
 
@@ -153,7 +154,8 @@ impl Source {
     pub fn keep(self, target: &Path) -> Result<(), Error> {
         let (Some(_staging), Some(path)) = (&self.staging, &self.path) else { return Ok(()) };
         let kept = target.join(WORKLOAD_FILE);
-        std::fs::rename(path, &kept).map_err(|error| Error::new(format_args!("{}: {error}", kept.display())))
+        let moved = std::fs::rename(path, &kept).and_then(|()| manifest::list(&kept));
+        moved.map_err(|error| Error::new(format_args!("{}: {error}", kept.display())))
     }
 }
 

@@ -12,7 +12,7 @@ use flowloom::core::wire::{Decoder, Parsed};
 use flowloom::core::workload::{Adu, Close, ConnectionVector, Endpoint, Host, LinkSide, PerSide, Protocol, Side, Span};
 use flowloom::models::swing::{Grouping, Survey};
 use flowloom::store::capture::{Captures, Options};
-use flowloom::store::run_folder::{RunOptions, RunWriter};
+use flowloom::store::run_folder::{RunIndex, RunOptions, RunWriter};
 use flowloom::store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadWriter};
 use flowloom::time::{Duration, Time};
 use serde_json::json;
@@ -83,8 +83,11 @@ const CLAIMS: [&[u8]; 2] = [
     b"PAR1\x18\x08\x99\xf2\xff\xff\xff\xff\x07\x00\x00\x0b\x00\x00\x00PAR1",
 ];
 
-/// Inputs of the workload target: three connections, none, the three with such a list in the header of the first page,
-/// and such metadata.
+/// A workload of version 1, which carries no digests: behind them, no mutation would get to the pages.
+const UNPROTECTED: &[u8] = include_bytes!("../../../../testdata/v1/workload.parquet");
+
+/// Inputs of the workload target: three connections, none, a file without digests, the same with such a list in the header of the
+/// first page, and such metadata.
 pub fn workloads() -> Vec<Vec<u8>> {
     let file = |vectors: &[ConnectionVector]| {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -97,15 +100,14 @@ pub fn workloads() -> Vec<Vec<u8>> {
         writer.finish(provenance, CaptureFacts::default(), &traffic).expect("a temporary file");
         fs::read(path).expect("a file just written")
     };
-    let whole = file(&vectors());
-    let mut page = whole.clone();
+    let mut page = UNPROTECTED.to_vec();
     page[4..12].copy_from_slice(b"\x99\xf2\xff\xff\xff\xff\x07\x00");
     let [map, version] = CLAIMS.map(<[u8]>::to_vec);
-    vec![whole, file(&[]), page, map, version]
+    vec![file(&vectors()), file(&[]), UNPROTECTED.to_vec(), page, map, version]
 }
 
 /// The files of a run folder.
-pub const RUN_FILES: [&str; 14] = [
+pub const RUN_FILES: [&str; 15] = [
     "run.json",
     "host.json",
     "index.json",
@@ -120,71 +122,89 @@ pub const RUN_FILES: [&str; 14] = [
     "sources.parquet",
     "tcp_trace.parquet",
     "lateness.parquet",
+    "manifest.json",
 ];
 
-/// The files of a run of one connection, made once.
-fn run() -> &'static [(String, Vec<u8>)] {
-    static RUN: OnceLock<Vec<(String, Vec<u8>)>> = OnceLock::new();
-    RUN.get_or_init(|| {
+/// Files by name.
+type Files = Vec<(String, Vec<u8>)>;
+
+/// The files of two runs of one connection and of indexes beside them, made once: as they are written today, and of version 1,
+/// where nothing stands between a mutation and the reader.
+fn runs() -> &'static [Files; 2] {
+    static RUNS: OnceLock<[Files; 2]> = OnceLock::new();
+    RUNS.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("run");
-        let options = RunOptions { queue_interval: Duration::from_millis(10), ..RunOptions::default() };
-        let mut writer = RunWriter::create(&path, options).expect("a run folder");
-        let (vector, at) = (vectors().remove(0), |ms| Time::ZERO + Duration::from_millis(ms));
-        let record = ConnectionRecord {
-            class: 0,
-            id: vector.id,
-            start: vector.start,
-            outcome: Outcome::Completed,
-            established: Some(at(41)),
-            first_data: Some(at(42)),
-            last_data: Some(at(142)),
-            closed: Some(at(150)),
-            rtt: Duration::from_millis(41),
-            retransmissions: 2,
-            timeouts: 1,
-            delivered_bytes: [300, 10_000],
+        write_today(&path);
+        RunIndex::of_seeds([1]).write(&path).expect("a run folder");
+        let stored = |path: &Path| -> Files {
+            let read = |name: &&str| Some(((*name).to_owned(), fs::read(path.join(name)).ok()?));
+            RUN_FILES.iter().filter_map(read).collect()
         };
-        let epoch = EpochRecord { connection: vector.id, epoch: 0, intended: None, start: at(45), end: at(160) };
-        let sample = QueueSample { time: at(10), link: 0, from: LinkSide::Left, packets: 3, bytes: 4_542 };
-        let dropped = DropRecord {
-            time: at(11),
-            from: LinkSide::Left,
-            connection: vector.id,
-            kind: PacketKind::Data,
-            bytes: 1_514,
-            reason: DropReason::QueueFull,
-            link: Some(0),
-        };
-        let records = [
-            Record::Connection { original: &vector, ended: &record, epochs: &[epoch], monitor: Some(&vector) },
-            Record::Queue { sample: &sample },
-            Record::Dropped { packet: &dropped },
-        ];
-        records.into_iter().for_each(|record| writer.record(record).expect("a run folder"));
-        writer.finish(&json!({}), &json!({})).expect("a run folder");
-        let stored = RUN_FILES.iter().filter_map(|name| Some(((*name).to_owned(), fs::read(path.join(name)).ok()?)));
-        let mut files: Vec<(String, Vec<u8>)> = stored.collect();
+        let mut unprotected = stored(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/v1/run")));
         let index = br#"{"format": "run-index", "version": 1, "runs": [{"seed": 1, "folder": "seed-1"}]}"#;
-        files.push(("index.json".to_owned(), index.to_vec()));
-        files
+        unprotected.push(("index.json".to_owned(), index.to_vec()));
+        [stored(&path), unprotected]
     })
 }
 
-/// Writes a valid run to `folder`.
-pub fn write_run(folder: &Path) {
-    for (name, bytes) in run() {
+/// Records a run of one connection.
+fn write_today(path: &Path) {
+    let options = RunOptions { queue_interval: Duration::from_millis(10), ..RunOptions::default() };
+    let mut writer = RunWriter::create(path, options).expect("a run folder");
+    let (vector, at) = (vectors().remove(0), |ms| Time::ZERO + Duration::from_millis(ms));
+    let record = ConnectionRecord {
+        class: 0,
+        id: vector.id,
+        start: vector.start,
+        outcome: Outcome::Completed,
+        established: Some(at(41)),
+        first_data: Some(at(42)),
+        last_data: Some(at(142)),
+        closed: Some(at(150)),
+        rtt: Duration::from_millis(41),
+        retransmissions: 2,
+        timeouts: 1,
+        delivered_bytes: [300, 10_000],
+    };
+    let epoch = EpochRecord { connection: vector.id, epoch: 0, intended: None, start: at(45), end: at(160) };
+    let sample = QueueSample { time: at(10), link: 0, from: LinkSide::Left, packets: 3, bytes: 4_542 };
+    let dropped = DropRecord {
+        time: at(11),
+        from: LinkSide::Left,
+        connection: vector.id,
+        kind: PacketKind::Data,
+        bytes: 1_514,
+        reason: DropReason::QueueFull,
+        link: Some(0),
+    };
+    let records = [
+        Record::Connection { original: &vector, ended: &record, epochs: &[epoch], monitor: Some(&vector) },
+        Record::Queue { sample: &sample },
+        Record::Dropped { packet: &dropped },
+    ];
+    records.into_iter().for_each(|record| writer.record(record).expect("a run folder"));
+    writer.finish(&json!({}), &json!({})).expect("a run folder");
+}
+
+/// Writes a valid run to `folder`: that of today, or of version 1.
+pub fn write_run(folder: &Path, version: usize) {
+    for (name, bytes) in &runs()[version] {
         fs::write(folder.join(name), bytes).expect("a temporary file");
     }
 }
 
 /// The file called `name` of a valid run, if it has one.
-pub fn run_file(name: &str) -> Option<&'static [u8]> {
-    run().iter().find(|(known, _)| known == name).map(|(_, bytes)| &bytes[..])
+pub fn run_file(name: &str, version: usize) -> Option<&'static [u8]> {
+    runs()[version].iter().find(|(known, _)| known == name).map(|(_, bytes)| &bytes[..])
 }
 
 /// Inputs of the run folder target: every file in its place.
 pub fn run_folders() -> Vec<Vec<u8>> {
-    let place = |name: &str| RUN_FILES.iter().position(|known| *known == name).expect("a file of run folders") as u8;
-    run().iter().map(|(name, bytes)| [&[place(name)], &bytes[..]].concat()).collect()
+    let place = |name: &str| RUN_FILES.iter().position(|known| *known == name).expect("a file of run folders");
+    let of_version = |version: usize| {
+        let first = version * RUN_FILES.len();
+        runs()[version].iter().map(move |(name, bytes)| [&[(first + place(name)) as u8], &bytes[..]].concat())
+    };
+    (0..runs().len()).flat_map(of_version).collect()
 }

@@ -130,9 +130,9 @@ fn made_workloads_hold_vectors_and_claims_are_refused() {
         rows.map_err(|error| error.to_string())
     });
     let read: Vec<Result<u32, String>> = read.collect();
-    assert_eq!(read[..2], [Ok(3), Ok(0)]);
-    assert_eq!(read.len(), 5);
-    for refused in &read[2..] {
+    assert_eq!(read[..3], [Ok(3), Ok(0), Ok(14)]);
+    assert_eq!(read.len(), 6);
+    for refused in &read[3..] {
         let said = refused.as_ref().expect_err("a claim that cannot be right");
         assert!(said.contains("cannot be right at byte 5"), "{said}");
     }

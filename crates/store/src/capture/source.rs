@@ -9,7 +9,7 @@ use zstd::zstd_safe;
 use super::error::{CaptureErrorKind, Fault};
 use super::facts::Compression;
 use super::gzip::Members;
-use crate::workload::hexadecimal;
+use crate::sealed::hexadecimal;
 
 /// Largest read from a file. Reads of this size beat mapping the file (no page faults), and what is read is hashed and
 /// decoded while it is in the cache.

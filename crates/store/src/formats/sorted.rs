@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::vec;
 
@@ -84,13 +83,12 @@ impl Sorter {
         let path = folder.path().join(format!("run-{}", self.runs.len()));
         let failed = |error| FormatError::File(FileError::write(&path, error));
         let file = File::create(&path).map_err(|source| FileError::Write { path: path.clone(), source })?;
-        let mut run = TableWriter::new(BufWriter::new(file), VERSION).map_err(failed)?;
+        let mut run = TableWriter::new(file, VERSION).map_err(failed)?;
         self.held.sort_unstable_by_key(key);
         for vector in self.held.drain(..) {
             run.write(vector).map_err(failed)?;
         }
-        let out = run.finish(&[]).map_err(failed)?;
-        out.into_inner().map_err(|error| FileError::Write { path: path.clone(), source: error.into_error() })?;
+        run.finish(&[]).map_err(failed)?;
         self.runs.push(path);
         self.held_bytes = 0;
         Ok(())

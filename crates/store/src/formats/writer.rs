@@ -15,6 +15,7 @@ use super::notes::Notes;
 use super::tgen::TgenWriter;
 use super::tmix::{Assumptions, TmixWriter};
 use super::zeek::ZeekWriter;
+use crate::manifest;
 use crate::staged::StagedFile;
 use crate::workload::{WorkloadFacts, WorkloadWriter};
 
@@ -144,7 +145,7 @@ impl VectorWriter {
         }
         .map_err(failed)?;
         if let Some(staged) = self.staged {
-            staged.commit().map_err(failed)?;
+            manifest::commit(staged).map_err(failed)?;
         }
         Ok(notes)
     }

@@ -5,8 +5,9 @@ use std::{fs, io};
 
 use crate::table::{FileError, Row};
 
-/// The version of the run folder, its index and all its tables.
-pub const VERSION: u64 = 1;
+/// The version of the run folder, its index and all its tables; earlier ones are read too. Version 2 has the columns of version 1,
+/// digests in all tables, and a manifest.
+pub const VERSION: u64 = 2;
 
 /// What the run was, and its results.
 pub(super) const RUN_FILE: &str = "run.json";

@@ -1,6 +1,7 @@
 //! The index above the run folders of several seeds (methods M.5): `DIR/index.json`, `DIR/seed-1`, `DIR/seed-2`, ...
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::files::{INDEX_FILE, RUN_FILE, RunFolderError, VERSION};
 use super::json as json_file;
-use crate::staged::{StagedFolder, take_name};
+use crate::manifest::{MANIFEST_FILE, Manifest};
+use crate::staged::{StagedFolder, sync, take_name};
 use crate::table::FileError;
 
 /// Which runs belong together. A single run has no index: its run folder is the folder the user named.
@@ -57,7 +59,11 @@ impl RunIndex {
             return Ok(IndexFolder { target, staged: Some(staged) });
         }
         fs::create_dir_all(folder).map_err(error)?;
-        Ok(IndexFolder { target, staged: None })
+        // What it says of an index that is to be replaced is true no longer.
+        match fs::remove_file(folder.join(MANIFEST_FILE)) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(error(source).into()),
+            _ => Ok(IndexFolder { target, staged: None }),
+        }
     }
 
     /// The index of `seeds`, each in the folder [`Self::seed_folder`] names.
@@ -65,23 +71,25 @@ impl RunIndex {
         RunIndex { runs: seeds.into_iter().map(|seed| IndexEntry { seed, folder: format!("seed-{seed}") }).collect() }
     }
 
-    /// Writes `index.json`.
+    /// Writes `index.json`, and the manifest of the files that are in `folder` beside the run folders.
     ///
     /// # Errors
     ///
     /// What the file system says.
     pub fn write(&self, folder: &Path) -> Result<(), RunFolderError> {
         let value = json!({ "format": "run-index", "version": VERSION, "runs": self.runs });
-        Ok(json_file::write(&folder.join(INDEX_FILE), &value)?)
+        json_file::write(&folder.join(INDEX_FILE), &value)?;
+        Ok(Manifest::of(folder)?.write(folder)?)
     }
 
     /// Reads `index.json`.
     ///
     /// # Errors
     ///
-    /// [`RunFolderError::NotARun`], [`RunFolderError::Newer`], or what the file system says.
+    /// [`RunFolderError::NotARun`], [`RunFolderError::Newer`], [`FileError::Changed`] if it is not as the manifest has it, or what
+    /// the file system says.
     pub fn open(folder: &Path) -> Result<RunIndex, RunFolderError> {
-        let mut object = json_file::read(folder, INDEX_FILE, "run-index")?;
+        let mut object = json_file::read(folder, INDEX_FILE, "run-index", Manifest::open(folder)?.as_ref())?;
         let runs = object.remove("runs").unwrap_or(Value::Null);
         let runs: Vec<IndexEntry> = serde_json::from_value(runs).map_err(|error| RunFolderError::NotARun {
             path: folder.to_owned(),
@@ -106,13 +114,15 @@ impl IndexFolder {
         self.staged.as_ref().map_or(&self.target, StagedFolder::path)
     }
 
-    /// Gives it its name.
+    /// Waits until it is on the disk, and gives it its name.
     ///
     /// # Errors
     ///
     /// [`RunFolderError::NotNamed`]: the runs are whole under a temporary name.
     pub fn finish(self) -> Result<(), RunFolderError> {
-        let Some(staged) = self.staged else { return Ok(()) };
+        let Some(staged) = self.staged else {
+            return Ok(sync(&self.target).map_err(|source| FileError::Write { path: self.target, source })?);
+        };
         let left = staged.keep();
         take_name(&left, &self.target, true).map_err(|source| {
             let reason = FileError::Write { path: self.target, source }.into();

@@ -11,7 +11,8 @@ use super::files::{HOST_FILE, INDEX_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolde
 use super::index::RunIndex;
 use super::json;
 use super::rows::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, ThroughputRow};
-use crate::table::{FileError, Row, TableReader};
+use crate::manifest::Manifest;
+use crate::table::{FileError, Row, TableReader, read_through};
 
 /// An open run folder. Each table is read from the start, in the order it was written, by the method of its name.
 #[derive(Clone, Debug)]
@@ -31,25 +32,34 @@ macro_rules! tables {
         pub fn $name(&self) -> Result<impl Iterator<Item = Result<$row, FileError>> + use<>, FileError> {
             self.table::<$row>()
         }
-    )*};
+    )*
+
+        /// Reads the table at `path`, which is called `format`, to its end: the number of its rows, and whether it carries
+        /// digests.
+        pub(crate) fn read_through(path: &Path, format: &str) -> Result<(u64, bool), FileError> {
+            $(if format == <$row>::TABLE {
+                return read_through::<$row>(path, VERSION);
+            })*
+            let found = format.to_owned();
+            Err(FileError::OtherFormat { path: path.to_owned(), found, expected: RunFolder::ANY_TABLE })
+        }
+    };
 }
 
 impl RunFolder {
+    /// What its files are called where any of them may come.
+    const ANY_TABLE: &str = "table of a run";
+
     /// Opens the run folder at `path`, complete or not.
     ///
     /// # Errors
     ///
-    /// [`RunFolderError::NotARun`], [`RunFolderError::Newer`], or what the file system says.
+    /// [`RunFolderError::NotARun`], [`RunFolderError::Newer`], [`FileError::Changed`] if `run.json` or `host.json` is not as the
+    /// manifest has it, or what the file system says.
     pub fn open(path: &Path) -> Result<RunFolder, RunFolderError> {
-        let run = json::read(path, RUN_FILE, "run")?;
-        let host_path = path.join(HOST_FILE);
-        let host = match fs::read(&host_path) {
-            Ok(text) => serde_json::from_slice(&text)
-                .map_err(|error| FileError::Metadata { path: host_path, problem: error.to_string() })?,
-            // A cut run may not have got that far.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Value::Null,
-            Err(source) => return Err(FileError::Read { path: host_path, source }.into()),
-        };
+        let manifest = Manifest::open(path)?;
+        let run = json::read(path, RUN_FILE, "run", manifest.as_ref())?;
+        let host = host(&path.join(HOST_FILE), manifest.as_ref())?;
         Ok(RunFolder { path: path.to_owned(), run, host })
     }
 
@@ -127,4 +137,19 @@ impl RunFolder {
     fn table<R: Row>(&self) -> Result<TableReader<R>, FileError> {
         TableReader::open(&table_path::<R>(&self.path), VERSION)
     }
+}
+
+/// What the `host.json` at `path` holds.
+fn host(path: &Path, manifest: Option<&Manifest>) -> Result<Value, FileError> {
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        // A cut run may not have got that far.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && manifest.is_none() => return Ok(Value::Null),
+        Err(source) => return Err(FileError::Read { path: path.to_owned(), source }),
+    };
+    if let Some(manifest) = manifest {
+        manifest.check(path, &text)?;
+    }
+    serde_json::from_slice(&text)
+        .map_err(|error| FileError::Metadata { path: path.to_owned(), problem: error.to_string() })
 }

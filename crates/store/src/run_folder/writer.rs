@@ -1,7 +1,7 @@
 //! Run folders, written while the run goes on.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use flowloom_core::record::{
@@ -10,7 +10,6 @@ use flowloom_core::record::{
 };
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, ConnectionVector, LinkSide, Side, sum_of_known};
-use parquet::errors::ParquetError;
 use serde_json::{Map, Value, json};
 
 use super::active::ActiveCount;
@@ -22,6 +21,7 @@ use super::missing::{self, missing_traffic};
 use super::rows::{
     ActivePoint, ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, Point, ThroughputRow, TrafficPoint,
 };
+use crate::manifest::Manifest;
 use crate::reserve::{Reserve, ReservedFile};
 use crate::staged::{StagedFolder, take_name};
 use crate::table::{FileError, Row, TableWriter};
@@ -82,14 +82,14 @@ struct Tables {
 /// An open table and its name for errors.
 struct Table<R: Row> {
     path: PathBuf,
-    writer: TableWriter<R, BufWriter<ReservedFile>>,
+    writer: TableWriter<R, ReservedFile>,
 }
 
 impl<R: Row> Table<R> {
     fn create(folder: &Path, reserve: &Reserve, open: Open) -> Result<Table<R>, FileError> {
         let path = table_path::<R>(folder);
         let file = open(&path).map_err(|source| FileError::Write { path: path.clone(), source })?;
-        let file = BufWriter::new(ReservedFile::new(file, reserve));
+        let file = ReservedFile::new(file, reserve);
         let writer = TableWriter::new(file, VERSION).map_err(|error| FileError::write(&path, error))?;
         Ok(Table { path, writer })
     }
@@ -99,10 +99,7 @@ impl<R: Row> Table<R> {
     }
 
     fn finish(self, metadata: &[(&str, String)]) -> Result<(), FileError> {
-        let error = |error: ParquetError| FileError::write(&self.path, error);
-        let out = self.writer.finish(metadata).map_err(error)?;
-        let flushed = out.into_inner().map_err(io::IntoInnerError::into_error);
-        flushed.map(drop).map_err(|source| FileError::Write { path: self.path, source })
+        self.writer.finish(metadata).map(drop).map_err(|error| FileError::write(&self.path, error))
     }
 }
 
@@ -249,6 +246,7 @@ impl RunWriter {
             object.extend(fields.clone());
         }
         self.write_files(object, host)?;
+        self.write_manifest()?;
         let Some(folder) = self.folder.take() else { return Ok(()) };
         // From here on the run is whole: whatever happens, it stays.
         let left = folder.keep();
@@ -279,6 +277,11 @@ impl RunWriter {
         Ok(())
     }
 
+    /// Writes the manifest of all that is in the folder.
+    fn write_manifest(&self) -> Result<(), FileError> {
+        self.folder.as_ref().map_or(Ok(()), |folder| Manifest::of(folder.path())?.write(folder.path()))
+    }
+
     /// Gives the folder its name.
     fn rename(&self, folder: &Path) -> Result<(), RunFolderError> {
         check_target(&self.target, self.options.replace)?;
@@ -306,6 +309,7 @@ impl RunWriter {
         run.insert("complete".to_owned(), false.into());
         run.insert("reason".to_owned(), reason.into());
         if self.write_files(Value::Object(run), &host).is_ok()
+            && self.write_manifest().is_ok()
             && let Some(folder) = self.folder.take()
         {
             let _ = folder.keep();

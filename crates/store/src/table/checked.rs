@@ -1,97 +1,190 @@
-//! A Parquet file of which the crate reads only Thrift that [`thrift::check`] has looked through: the metadata at the end
-//! of the file once, and the header of every page on its way.
+//! A Parquet file of which the crate reads only bytes that have been looked at: the metadata at the end of the file, and each
+//! column chunk. Where the file carries digests, the bytes are those that were written; and in any case, the Thrift in them
+//! passed [`thrift::check`].
 //!
 //! Source of the layouts: `parquet.thrift` of the Parquet format.
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::serialized_reader::SerializedPageReader;
 
+use super::column::Problem;
+use super::digests::{self, ChunkDigest};
+use super::error::Part;
 use super::thrift::{self, Refusal, Shape};
+
+/// The first bytes of a file: the magic.
+const HEAD: u64 = 4;
 
 /// The last bytes of a file: the length of its metadata and the magic.
 const TAIL: u64 = 8;
 
-/// Of a page's header this much is read. Headers without statistics, as Flowloom's are, take some thirty bytes.
+/// Of a page's header this much is looked through. Headers without statistics, as Flowloom's are, take some thirty bytes.
 const MOST_HEADER: usize = 8 << 10;
 
 /// A file whose metadata have been looked through.
 pub(super) struct CheckedFile {
     file: File,
     length: u64,
+    metadata: ParquetMetaData,
+    /// Of all column chunks, row group by row group; `None` if the file carries none.
+    digests: Option<Vec<ChunkDigest>>,
 }
 
 impl CheckedFile {
-    /// Looks through the metadata of a file that ends as Parquet files do.
-    pub(super) fn new(mut file: File) -> io::Result<CheckedFile> {
-        let length = file.seek(SeekFrom::End(0))?;
+    /// Reads the metadata of a file that begins and ends as Parquet files do.
+    pub(super) fn new(file: File) -> Result<CheckedFile, Problem> {
+        let length = file.metadata()?.len();
         let mut size = [0; 4];
-        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
-        file.read_exact(&mut size)?;
+        file.read_exact_at(&mut size, length.saturating_sub(TAIL))?;
         let size = u32::from_le_bytes(size) as usize;
         let start = length.checked_sub(TAIL + size as u64).ok_or_else(|| {
             let problem =
                 format!("it ends with the length of its metadata, {size} bytes, and has {length} bytes in all");
             io::Error::new(io::ErrorKind::InvalidData, problem)
         })?;
-        let metadata = read_at(&file, start, size)?;
-        check("its metadata", start, &metadata, FILE_METADATA)?;
-        Ok(CheckedFile { file, length })
+        let footer = read_at(&file, start, length - start)?;
+        let intact = digests::is_intact(&footer);
+        if intact == Some(false) {
+            return Err(Problem::Changed(Part::Metadata));
+        }
+        let bytes = &footer[..size];
+        check("its metadata", start, bytes, FILE_METADATA)?;
+        let metadata = ParquetMetaDataReader::decode_metadata(bytes)?;
+        let digests = digests::of_chunks(metadata.file_metadata().key_value_metadata());
+        let is_whole = match (intact, &digests) {
+            (None, None) => true,
+            (Some(_), Some(digests)) => covers(&metadata, digests, start),
+            _ => false,
+        };
+        if !is_whole {
+            return Err(Problem::Changed(Part::Metadata));
+        }
+        Ok(CheckedFile { file, length, metadata, digests })
+    }
+
+    /// What the file says about itself.
+    pub(super) fn metadata(&self) -> &ParquetMetaData {
+        &self.metadata
+    }
+
+    /// A value of the metadata.
+    pub(super) fn value(&self, key: &str) -> Option<&str> {
+        let pairs = self.metadata.file_metadata().key_value_metadata()?;
+        pairs.iter().find(|pair| pair.key == key)?.value.as_deref()
+    }
+
+    /// Whether the file carries digests, so that what is read of it is what was written.
+    pub(super) fn is_protected(&self) -> bool {
+        self.digests.is_some()
+    }
+
+    /// Reads a column of a row group.
+    pub(super) fn column(&self, row_group: usize, column: usize) -> Result<ColumnReader, Problem> {
+        let group = self.metadata.row_group(row_group);
+        let chunk = group.column(column);
+        let (start, length) = chunk.byte_range();
+        if start.checked_add(length).is_none_or(|end| end > self.length) {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        let bytes = read_at(&self.file, start, length)?;
+        if let Some(digests) = &self.digests {
+            let number = row_group * group.num_columns() + column;
+            if digests.get(number) != Some(&digests::of_chunk(&bytes)) {
+                let name = chunk.column_path().string().replace(".list.element.", "[].");
+                return Err(Problem::Changed(Part::Column { name, row_group }));
+            }
+        }
+        let bytes = Arc::new(Chunk { start, bytes: bytes.into() });
+        let pages = SerializedPageReader::new(bytes, chunk, group.num_rows() as usize, None)?;
+        Ok(get_column_reader(chunk.column_descr_ptr(), Box::new(pages)))
     }
 }
 
-impl Length for CheckedFile {
+/// Whether there is a digest for each column chunk, and the chunks cover the file up to its footer at `end`.
+fn covers(metadata: &ParquetMetaData, digests: &[ChunkDigest], end: u64) -> bool {
+    let chunks = || metadata.row_groups().iter().flat_map(|group| group.columns());
+    let covered = chunks().try_fold(HEAD, |at, chunk| {
+        let (start, length) = chunk.byte_range();
+        (start == at).then(|| at.checked_add(length))?
+    });
+    covered == Some(end) && chunks().count() == digests.len()
+}
+
+/// The bytes of a column chunk.
+struct Chunk {
+    /// Where in the file they begin.
+    start: u64,
+    bytes: Bytes,
+}
+
+impl Chunk {
+    /// The bytes from `start` of the file on.
+    fn from(&self, start: u64) -> Result<Bytes, ParquetError> {
+        let at = start.checked_sub(self.start).filter(|at| *at <= self.bytes.len() as u64);
+        let at = at.ok_or_else(|| ParquetError::EOF(format!("a page at byte {start} is outside of its column")))?;
+        Ok(self.bytes.slice(at as usize..))
+    }
+}
+
+impl Length for Chunk {
     fn len(&self) -> u64 {
-        self.length
+        self.start + self.bytes.len() as u64
     }
 }
 
-impl ChunkReader for CheckedFile {
+impl ChunkReader for Chunk {
     type T = Header;
 
-    /// The crate calls this for the tail and for the headers of pages. After a header that it has read before, it may call
-    /// it for what follows and read nothing there, so nothing is looked at here.
+    /// The crate calls this for the headers of pages. After a header that it has read before, it may call it for what follows
+    /// and read nothing there, so nothing is looked at here.
     fn get_read(&self, start: u64) -> Result<Header, ParquetError> {
-        let tail = start.checked_add(TAIL) == Some(self.length);
-        Ok(Header { file: self.file.try_clone()?, start, tail, bytes: None })
+        Ok(Header { bytes: Cursor::new(self.from(start)?), start, is_checked: false })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        self.file.get_bytes(start, length)
+        let mut bytes = self.from(start)?;
+        if length > bytes.len() {
+            return Err(ParquetError::EOF(format!("a page at byte {start} is longer than its column")));
+        }
+        bytes.truncate(length);
+        Ok(bytes)
     }
 }
 
-/// Reads the header of a page once it has been looked through, or the tail of the file.
-pub(super) struct Header {
-    file: File,
+/// Reads the header of a page once it has been looked through.
+struct Header {
+    /// Everything from the header on.
+    bytes: Cursor<Bytes>,
+    /// Where in the file it stands.
     start: u64,
-    tail: bool,
-    /// What begins at `start`, from the first read on.
-    bytes: Option<Cursor<Vec<u8>>>,
+    is_checked: bool,
 }
 
 impl Read for Header {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.bytes.is_none() {
-            let bytes = read_at(&self.file, self.start, MOST_HEADER)?;
-            if !self.tail {
-                check("a page header", self.start, &bytes, PAGE_HEADER)?;
-            }
-            self.bytes = Some(Cursor::new(bytes));
+        if !self.is_checked {
+            let bytes = self.bytes.get_ref();
+            check("a page header", self.start, &bytes[..bytes.len().min(MOST_HEADER)], PAGE_HEADER)?;
+            self.is_checked = true;
         }
-        self.bytes.as_mut().map_or(Ok(0), |bytes| bytes.read(into))
+        self.bytes.read(into)
     }
 }
 
-/// Reads what the file has from `start` on, `most` bytes at most.
-fn read_at(mut file: &File, start: u64, most: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(most);
-    file.seek(SeekFrom::Start(start))?;
-    file.take(most as u64).read_to_end(&mut bytes)?;
+/// Reads `length` bytes from `start` on.
+fn read_at(file: &File, start: u64, length: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; length as usize];
+    file.read_exact_at(&mut bytes, start)?;
     Ok(bytes)
 }
 
@@ -252,12 +345,11 @@ mod tests {
     use std::fs::{self, File};
     use std::sync::Arc;
 
-    use parquet::column::reader::get_typed_column_reader;
+    use parquet::column::reader::{ColumnReader, get_typed_column_reader};
     use parquet::column::writer::ColumnWriter;
     use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
     use parquet::file::metadata::{KeyValue, SortingColumn};
     use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
-    use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::file::writer::SerializedFileWriter;
     use parquet::schema::parser::parse_message_type;
 
@@ -317,25 +409,50 @@ mod tests {
         file
     }
 
+    /// The number of rows of a column without values.
+    fn nulls(column: ColumnReader) -> usize {
+        let mut levels = Vec::new();
+        let (records, values, _) = match column {
+            ColumnReader::Int32ColumnReader(mut column) => {
+                column.read_records(10_000, Some(&mut levels), None, &mut Vec::new())
+            }
+            ColumnReader::Int64ColumnReader(mut column) => {
+                column.read_records(10_000, Some(&mut levels), None, &mut Vec::new())
+            }
+            ColumnReader::DoubleColumnReader(mut column) => {
+                column.read_records(10_000, Some(&mut levels), None, &mut Vec::new())
+            }
+            ColumnReader::ByteArrayColumnReader(mut column) => {
+                column.read_records(10_000, Some(&mut levels), None, &mut Vec::new())
+            }
+            ColumnReader::FixedLenByteArrayColumnReader(mut column) => {
+                column.read_records(10_000, Some(&mut levels), None, &mut Vec::new())
+            }
+            _ => panic!("a column of another type"),
+        }
+        .unwrap();
+        assert_eq!(values, 0);
+        records
+    }
+
     #[test]
     fn whatever_the_crate_writes_passes() {
         for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
             let file = rich(version, 1_000);
-            let reader = SerializedFileReader::new(CheckedFile::new(file.reopen().unwrap()).unwrap()).unwrap();
-            let (mut ids, mut names) = (Vec::new(), Vec::new());
-            for index in 0..reader.num_row_groups() {
-                let group = reader.get_row_group(index).unwrap();
-                let mut column = get_typed_column_reader::<Int64Type>(group.get_column_reader(0).unwrap());
+            let reader = CheckedFile::new(file.reopen().unwrap()).unwrap();
+            assert!(!reader.is_protected());
+            let (mut ids, mut names, mut absent) = (Vec::new(), Vec::new(), 0);
+            for group in 0..reader.metadata().num_row_groups() {
+                let mut column = get_typed_column_reader::<Int64Type>(reader.column(group, 0).unwrap());
                 column.read_records(10_000, None, None, &mut ids).unwrap();
-                let mut column = get_typed_column_reader::<ByteArrayType>(group.get_column_reader(1).unwrap());
+                let mut column = get_typed_column_reader::<ByteArrayType>(reader.column(group, 1).unwrap());
                 let (mut defined, mut repeated) = (Vec::new(), Vec::new());
                 column.read_records(10_000, Some(&mut defined), Some(&mut repeated), &mut names).unwrap();
-                for leaf in 2..group.num_columns() {
-                    let pages = group.get_column_page_reader(leaf).unwrap();
-                    assert!(pages.map(Result::unwrap).count() > 0);
+                for leaf in 2..reader.metadata().row_group(group).num_columns() {
+                    absent += nulls(reader.column(group, leaf).unwrap());
                 }
             }
-            assert_eq!((ids.len(), names.len()), (2_000, 2_000));
+            assert_eq!((ids.len(), names.len(), absent), (2_000, 2_000, 7 * 2_000));
         }
     }
 

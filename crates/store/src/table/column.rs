@@ -12,6 +12,7 @@ use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedColumnWriter;
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 
+use super::error::Part;
 use super::value::{Field, Physical, Value};
 
 /// A column of rows `R`: one value per row, or a list of structs, which is several leaves.
@@ -49,6 +50,9 @@ pub(super) enum Problem {
     /// The Parquet layer panicked.
     #[error("its pages contradict each other (take another copy, or write the file again)")]
     Panic,
+    /// Bytes are not those that were written.
+    #[error("its bytes are not those that were written")]
+    Changed(Part),
     /// A value that no writer of ours stores, in this row of the batch.
     #[error("a value that Flowloom does not write")]
     Value { row: usize },

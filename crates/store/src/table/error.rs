@@ -1,9 +1,37 @@
 //! What can be wrong with a stored file.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
+
+/// What has a digest of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The whole file.
+    File,
+    /// The footer: what the file says about itself and where its columns are.
+    Metadata,
+    /// The values of a column in a row group.
+    Column {
+        /// Its name, members of lists as `list[].member`.
+        name: String,
+        /// The row group, from 0.
+        row_group: usize,
+    },
+}
+
+/// What follows the name of the file.
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Part::File => Ok(()),
+            Part::Metadata => f.write_str(", metadata"),
+            Part::Column { name, row_group } => write!(f, ", column {name}, row group {row_group}"),
+        }
+    }
+}
 
 /// What is wrong with a stored file.
 #[derive(Debug, thiserror::Error)]
@@ -77,8 +105,16 @@ pub enum FileError {
         /// The file.
         path: PathBuf,
     },
+    /// A part of it is not as it was written: its digest is another one.
+    #[error("damaged: {}{part}: its bytes are not those that were written (take another copy, or write the file again)", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// The part.
+        part: Part,
+    },
     /// Its metadata cannot be right.
-    #[error("{} is damaged: {problem}", path.display())]
+    #[error("damaged: {}: {problem}", path.display())]
     Metadata {
         /// The file.
         path: PathBuf,
@@ -86,7 +122,7 @@ pub enum FileError {
         problem: String,
     },
     /// A row cannot be right.
-    #[error("{} is damaged at row {row}: {problem}", path.display())]
+    #[error("damaged: {}, row {row}: {problem}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,

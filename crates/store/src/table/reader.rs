@@ -7,12 +7,12 @@ use std::vec;
 
 use parquet::column::reader::ColumnReader;
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::SchemaDescriptor;
 
 use super::checked::CheckedFile;
 use super::column::{Column, Problem};
-use super::error::FileError;
+use super::digests;
+use super::error::{FileError, Part};
 use super::guard::guarded;
 use super::row::{FORMAT_KEY, Row, VERSION_KEY, schema};
 
@@ -22,7 +22,7 @@ const BATCH: u64 = 1_024;
 /// Streams the rows of a table. After an error it ends.
 pub(crate) struct TableReader<R> {
     path: PathBuf,
-    file: SerializedFileReader<CheckedFile>,
+    file: CheckedFile,
     columns: Vec<Column<R>>,
     /// The row group to open next.
     next_group: usize,
@@ -37,12 +37,10 @@ pub(crate) struct TableReader<R> {
 }
 
 impl<R: Row> TableReader<R> {
-    /// Opens the table at `path`, which must be in `version` of its format.
+    /// Opens the table at `path`, which must be in `version` of its format or an earlier one.
     pub(crate) fn open(path: &Path, version: u64) -> Result<TableReader<R>, FileError> {
         let format = R::TABLE;
-        let file = open_checked(path, format)?;
-        let file = guarded(|| Ok(SerializedFileReader::new(CheckedFile::new(file)?)?))
-            .map_err(|problem| metadata_error(path, problem.to_string()))?;
+        let file = open_file(path, format)?;
         let reader = TableReader {
             path: path.to_owned(),
             file,
@@ -66,10 +64,18 @@ impl<R: Row> TableReader<R> {
         if found > version {
             return Err(FileError::Newer { path: path.to_owned(), format, found, known: version });
         }
-        if found != version || !reader.has_expected_columns() {
-            return Err(metadata_error(path, format!("its columns are not those of version {version}")));
+        if found >= digests::FIRST_VERSION && !reader.is_protected() {
+            return Err(FileError::Changed { path: path.to_owned(), part: Part::Metadata });
+        }
+        if found == 0 || !reader.has_expected_columns() {
+            return Err(metadata_error(path, format!("its columns are not those of version {found}")));
         }
         Ok(reader)
+    }
+
+    /// Whether the file carries digests: then its rows are those that were written. Files of version 1 carry none.
+    pub(crate) fn is_protected(&self) -> bool {
+        self.file.is_protected()
     }
 
     /// Whether the file's columns are the table's. The schemas themselves differ in what the format leaves open.
@@ -87,8 +93,7 @@ impl<R: Row> TableReader<R> {
 
     /// A value of the file's metadata.
     pub(crate) fn metadata(&self, key: &str) -> Option<&str> {
-        let pairs = self.file.metadata().file_metadata().key_value_metadata()?;
-        pairs.iter().find(|pair| pair.key == key)?.value.as_deref()
+        self.file.value(key)
     }
 
     /// How many rows the file says it has.
@@ -99,15 +104,13 @@ impl<R: Row> TableReader<R> {
     /// Reads the next batch; an empty one at the end of the file.
     fn next_batch(&mut self) -> Result<Vec<R>, Problem> {
         while self.left == 0 {
-            if self.next_group >= self.file.num_row_groups() {
-                return Ok(Vec::new());
-            }
-            let group = self.file.get_row_group(self.next_group)?;
+            let number = self.next_group;
+            let Some(group) = self.file.metadata().row_groups().get(number) else { return Ok(Vec::new()) };
             self.next_group += 1;
-            self.left = u64::try_from(group.metadata().num_rows())
+            self.left = u64::try_from(group.num_rows())
                 .map_err(|_| ParquetError::General("a row group of negative length".to_owned()))?;
-            self.readers =
-                (0..group.num_columns()).map(|leaf| group.get_column_reader(leaf)).collect::<Result<_, _>>()?;
+            let columns = 0..group.num_columns();
+            self.readers = columns.map(|column| self.file.column(number, column)).collect::<Result<_, _>>()?;
         }
         let mut rows: Vec<R> = (0..self.left.min(BATCH)).map(|_| R::blank()).collect();
         for (leaf, reader) in self.columns.iter().flat_map(|column| &column.leaves).zip(&mut self.readers) {
@@ -136,18 +139,47 @@ impl<R: Row> Iterator for TableReader<R> {
             }
             Err(problem) => {
                 self.failed = true;
-                let row = match problem {
-                    Problem::Value { row } | Problem::Short { row } => self.read + row as u64,
-                    Problem::Parquet(_) | Problem::Panic => self.read,
-                };
-                Some(Err(FileError::Damaged { path: self.path.clone(), row, problem: problem.to_string() }))
+                let path = self.path.clone();
+                Some(Err(match problem {
+                    Problem::Changed(part) => FileError::Changed { path, part },
+                    Problem::Value { row } | Problem::Short { row } => {
+                        FileError::Damaged { path, row: self.read + row as u64, problem: problem.to_string() }
+                    }
+                    Problem::Parquet(_) | Problem::Panic => {
+                        FileError::Damaged { path, row: self.read, problem: problem.to_string() }
+                    }
+                }))
             }
         }
     }
 }
 
+/// The `flowloom.format` of the file at `path`.
+pub(crate) fn format_of(path: &Path) -> Result<String, FileError> {
+    const EXPECTED: &str = "workload";
+    let file = open_file(path, EXPECTED)?;
+    let format = file.value(FORMAT_KEY).map(str::to_owned);
+    format.ok_or_else(|| FileError::Foreign { path: path.to_owned(), expected: EXPECTED })
+}
+
+/// Reads the table at `path` to its end: the number of its rows, and whether it carries digests.
+pub(crate) fn read_through<R: Row>(path: &Path, version: u64) -> Result<(u64, bool), FileError> {
+    let mut table = TableReader::<R>::open(path, version)?;
+    let rows = table.try_fold(0, |rows, row| row.map(|_| rows + 1))?;
+    Ok((rows, table.is_protected()))
+}
+
 fn metadata_error(path: &Path, problem: String) -> FileError {
     FileError::Metadata { path: path.to_owned(), problem }
+}
+
+/// Opens a Parquet file, whose metadata are looked through.
+fn open_file(path: &Path, expected: &'static str) -> Result<CheckedFile, FileError> {
+    let file = open_checked(path, expected)?;
+    guarded(|| CheckedFile::new(file)).map_err(|problem| match problem {
+        Problem::Changed(part) => FileError::Changed { path: path.to_owned(), part },
+        problem => metadata_error(path, problem.to_string()),
+    })
 }
 
 /// Opens a file that begins and ends as Parquet files do.

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{ColumnChunkMetaData, KeyValue};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 
 use super::column::Column;
 use super::row::{FORMAT_KEY, Row, VERSION_KEY, schema};
+use super::sealing::Sealing;
 
 /// Weight of a row group at most, unless one row alone is heavier.
 const GROUP_WEIGHT: usize = 65_536;
@@ -18,9 +19,9 @@ const GROUP_WEIGHT: usize = 65_536;
 /// Rows that are taken apart together: few enough to stay in the cache while each column takes its share.
 const CHUNK_ROWS: usize = 128;
 
-/// Streams rows into `W`. Output depends on the rows and the metadata only.
+/// Streams rows into `W`, a whole row group at a time. Output depends on the rows and the metadata only.
 pub(crate) struct TableWriter<R, W: Write + Send> {
-    file: SerializedFileWriter<W>,
+    file: SerializedFileWriter<Sealing<W>>,
     columns: Vec<Column<R>>,
     /// Rows that are still whole.
     chunk: Vec<R>,
@@ -54,7 +55,7 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
                 false => properties.set_column_statistics_enabled(leaf.path.clone(), EnabledStatistics::None),
             };
         }
-        let file = SerializedFileWriter::new(out, schema(&columns), Arc::new(properties.build()))?;
+        let file = SerializedFileWriter::new(Sealing::new(out), schema(&columns), Arc::new(properties.build()))?;
         Ok(TableWriter { file, columns, chunk: Vec::new(), rows: 0, weight: 0, written: 0 })
     }
 
@@ -94,10 +95,17 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
             leaf.codec.write(&mut out)?;
             out.close()?;
         }
-        group.close()?;
+        let group = group.close()?;
+        self.pass(group.columns())?;
         self.rows = 0;
         self.weight = 0;
         Ok(())
+    }
+
+    /// Hands on what was written so far, of which `chunks` are new.
+    fn pass(&mut self, chunks: &[ColumnChunkMetaData]) -> Result<(), ParquetError> {
+        self.file.flush()?;
+        Ok(self.file.inner_mut().pass(chunks)?)
     }
 
     /// Writes what is held, the metadata and the footer.
@@ -105,9 +113,12 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
         if self.rows > 0 {
             self.flush()?;
         }
-        for (key, value) in metadata {
-            self.file.append_key_value_metadata(KeyValue::new((*key).to_owned(), value.clone()));
+        // The magic of a table without rows: the footer is then all that is held.
+        self.pass(&[])?;
+        let own = metadata.iter().map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
+        for pair in own.chain(self.file.inner().metadata()).collect::<Vec<_>>() {
+            self.file.append_key_value_metadata(pair);
         }
-        self.file.into_inner()
+        Ok(self.file.into_inner()?.finish()?)
     }
 }

@@ -9,8 +9,8 @@ use flowloom_core::record::{Series, Traffic};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide, Payload, PerSide, Side};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
+use crate::manifest::FileDigest;
 use crate::silence::{ClockJumps, Stretches};
 
 /// Where a workload came from.
@@ -48,15 +48,10 @@ impl InputFile {
     /// # Errors
     /// If it cannot be read.
     pub fn of(path: &Path) -> io::Result<InputFile> {
-        let bytes = std::fs::read(path)?;
+        let FileDigest { bytes, sha256 } = FileDigest::of(path)?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        Ok(InputFile { name, sha256: hexadecimal(&Sha256::digest(&bytes)), bytes: bytes.len() as u64 })
+        Ok(InputFile { name, sha256, bytes })
     }
-}
-
-/// Bytes as hexadecimal digits.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What the original was, counted where it was read: a capture, or a generator's output.

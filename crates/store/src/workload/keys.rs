@@ -1,7 +1,7 @@
 //! The version of workload files, and the keys of what they say beside their rows.
 
-/// The version written, and the only one read.
-pub const VERSION: u64 = 1;
+/// The version written; earlier ones are read too. Version 2 has the columns of version 1, and digests of all of the file.
+pub const VERSION: u64 = 2;
 
 /// Metadata key: [`WorkloadFacts`](super::WorkloadFacts) without the series, as JSON.
 pub(super) const FACTS_KEY: &str = "flowloom.facts";

@@ -15,7 +15,6 @@ mod tests;
 mod writer;
 
 pub use crate::table::FileError as WorkloadError;
-pub(crate) use facts::hexadecimal;
 pub use facts::{
     CaptureFacts, ConnectionCounts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, PayloadFacts, PerSideBytes,
     Provenance, TrafficFacts, WorkloadFacts,

@@ -17,7 +17,7 @@ use crate::table::TableReader;
 const MAX_TRAFFIC_BYTES: u64 = 64 << 20;
 
 /// Reads a workload file: facts first, then one vector after the other, sorted by start. It holds one batch of
-/// rows and one page per column. After an error the iterator ends.
+/// rows and one row group as it is packed. After an error the iterator ends.
 pub struct WorkloadReader {
     path: PathBuf,
     facts: WorkloadFacts,
@@ -54,6 +54,11 @@ impl WorkloadReader {
     /// What the file says about itself.
     pub fn facts(&self) -> &WorkloadFacts {
         &self.facts
+    }
+
+    /// Whether the file carries digests: then its vectors are those that were written. Files of version 1 carry none.
+    pub fn is_protected(&self) -> bool {
+        self.table.is_protected()
     }
 
     fn check(&mut self, vector: &ConnectionVector) -> Result<(), WorkloadError> {

@@ -50,10 +50,10 @@ fn a_newer_version_is_refused_with_both_versions_and_a_remedy() {
     let (_folder, path) = file();
     write_table(&path, VERSION + 1, Vec::<ConnectionVector>::new(), &good_metadata(0));
     let error = open_error(&path);
-    assert!(matches!(error, WorkloadError::Newer { found: 2, known: 1, .. }));
+    assert!(matches!(error, WorkloadError::Newer { found: 3, known: 2, .. }));
     let text = error.to_string();
-    assert!(text.contains("w.parquet is a workload of a newer format: version 2"), "{text}");
-    assert!(text.contains("reads version 1") && text.contains("update flowloom"), "{text}");
+    assert!(text.contains("w.parquet is a workload of a newer format: version 3"), "{text}");
+    assert!(text.contains("reads version 2") && text.contains("update flowloom"), "{text}");
 }
 
 #[test]
@@ -108,7 +108,7 @@ impl Row for Impostor {
 fn other_columns_are_refused() {
     let (_folder, path) = file();
     write_table(&path, VERSION, vec![Impostor], &good_metadata(1));
-    assert!(open_error(&path).to_string().contains("columns are not those of version 1"));
+    assert!(open_error(&path).to_string().contains("columns are not those of version 2"));
 }
 
 #[test]

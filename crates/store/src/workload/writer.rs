@@ -1,7 +1,6 @@
 //! Vectors into a workload file.
 
 use std::fs::File;
-use std::io::BufWriter;
 use std::path::Path;
 
 use base64::Engine;
@@ -12,6 +11,7 @@ use flowloom_core::workload::{ConnectionVector, Protocol};
 
 use super::facts::{CaptureFacts, Provenance, TrafficFacts, WorkloadFacts};
 use super::keys::{FACTS_KEY, TRAFFIC_KEY, VERSION};
+use crate::manifest;
 use crate::staged::StagedFile;
 use crate::table::FileError as WorkloadError;
 use crate::table::TableWriter;
@@ -20,7 +20,7 @@ use crate::table::TableWriter;
 /// nothing is left.
 pub struct WorkloadWriter {
     staged: StagedFile,
-    table: TableWriter<ConnectionVector, BufWriter<File>>,
+    table: TableWriter<ConnectionVector, File>,
     last: Option<(Time, u64)>,
     rtt: Sketch,
     datagram_flows: u64,
@@ -39,8 +39,7 @@ impl WorkloadWriter {
 
     /// A writer whose bytes go to `out`, so that a test can make writing fail.
     pub(super) fn over(staged: StagedFile, out: File) -> Result<WorkloadWriter, WorkloadError> {
-        let table = TableWriter::new(BufWriter::new(out), VERSION)
-            .map_err(|error| WorkloadError::write(staged.path(), error))?;
+        let table = TableWriter::new(out, VERSION).map_err(|error| WorkloadError::write(staged.path(), error))?;
         Ok(WorkloadWriter { staged, table, last: None, rtt: Sketch::default(), datagram_flows: 0 })
     }
 
@@ -98,9 +97,8 @@ impl WorkloadWriter {
             Ok([(FACTS_KEY, serde_json::to_string(&facts)?), (TRAFFIC_KEY, STANDARD.encode(series))])
         };
         let metadata = encode().map_err(|source| write_error(&path, source))?;
-        let out = self.table.finish(&metadata).map_err(|error| WorkloadError::write(&path, error))?;
-        out.into_inner().map_err(|error| write_error(&path, error.into_error()))?;
-        self.staged.commit().map_err(|source| write_error(&path, source))?;
+        self.table.finish(&metadata).map_err(|error| WorkloadError::write(&path, error))?;
+        manifest::commit(self.staged).map_err(|source| write_error(&path, source))?;
         Ok(facts)
     }
 }

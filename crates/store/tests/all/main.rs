@@ -14,6 +14,7 @@ mod flow_bad_input;
 mod flow_merge;
 mod flow_samples;
 mod flow_slices;
+mod integrity;
 mod lessons;
 mod payload;
 mod real_captures;

@@ -501,7 +501,7 @@ fn what_is_no_run_folder_is_refused() {
     fs::write(folder.run().join("run.json"), r#"{"format": "run", "version": 9}"#).unwrap();
     let error = open();
     assert!(matches!(error, RunFolderError::Newer { found: 9, .. }), "{error}");
-    assert!(error.to_string().contains("version 9") && error.to_string().contains("version 1"), "{error}");
+    assert!(error.to_string().contains("version 9") && error.to_string().contains("version 2"), "{error}");
     fs::write(folder.run().join("run.json"), r#"{"format": "run", "version": 1}"#).unwrap();
     let run = RunFolder::open(&folder.run()).unwrap();
     assert!(!run.complete(), "a run that does not say it is complete is not");

@@ -1,0 +1,163 @@
+//! `flowloom verify`, and what other commands say of damaged files.
+
+use std::fs;
+use std::path::Path;
+
+use flowloom_testkit::earlier;
+use serde_json::{Value, json};
+
+use crate::documented::check;
+use crate::support::{Bench, Traffic};
+
+/// A folder with the workload `w.parquet`, its run `r`, and its run `s` with two seeds.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(20).pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    bench.flowloom(&["run", "w.parquet", "-o", "r", "--pcap"]).succeeded();
+    bench.flowloom(&["run", "w.parquet", "-o", "s", "--seed", "1", "--seed", "2"]).succeeded();
+    bench
+}
+
+fn flip(path: &Path, at: usize) {
+    let mut bytes = fs::read(path).unwrap();
+    bytes[at] ^= 4;
+    fs::write(path, bytes).unwrap();
+}
+
+/// The answer, whatever the exit code.
+fn answer(bench: &Bench, paths: &[&str], code: u8) -> Value {
+    let said = bench.flowloom(&[&["verify", "--json"], paths].concat());
+    assert_eq!(i32::from(code), said.code, "{}", said.err);
+    let answer: Value = serde_json::from_str(&said.out).unwrap();
+    check("verify", &answer);
+    answer
+}
+
+/// The files that are not whole: name and state.
+fn others(answer: &Value) -> Vec<(&str, &str)> {
+    let files = answer["files"].as_array().unwrap().iter();
+    let all = files.map(|file| (file["path"].as_str().unwrap(), file["state"].as_str().unwrap()));
+    all.filter(|(_, state)| *state != "whole").collect()
+}
+
+#[test]
+fn whole_files_are_whole() {
+    let bench = bench();
+    let found = answer(&bench, &["w.parquet", "r", "s"], 0);
+    assert_eq!(others(&found), []);
+    // r: eleven tables, run.json, host.json, manifest.json, report.html, link.pcap; s: twice the same with the workload that was
+    // drawn and without a capture; index.json, manifest.json, report.html.
+    assert_eq!(found["counts"]["whole"], 1 + 16 + 2 * 16 + 3);
+    let rows = |name: &str| {
+        found["files"].as_array().unwrap().iter().find(|file| file["path"] == name).unwrap()["rows"].clone()
+    };
+    assert_eq!(
+        (rows("w.parquet"), rows("r/connections.parquet"), rows("r/run.json")),
+        (20.into(), 20.into(), Value::Null)
+    );
+    // All that is in this folder.
+    assert_eq!(answer(&bench, &["."], 0)["counts"], found["counts"]);
+    let said = bench.flowloom(&["verify", "w.parquet", "r"]);
+    said.succeeded();
+    assert!(said.out.starts_with("whole: w.parquet (20 rows)\n"), "{}", said.out);
+    assert!(said.out.ends_with("17 files: 17 whole\n"), "{}", said.out);
+}
+
+#[test]
+fn a_flipped_bit_is_found_and_refused() {
+    let bench = bench();
+    let commands: [&[&str]; 4] =
+        [&["describe", "r"], &["compare", "r"], &["report", "r", "-o", "r.html"], &["convert", "r", "-o", "r.dat"]];
+    for file in ["r/run.json", "r/host.json", "r/manifest.json", "r/epochs.parquet", "r/throughput.parquet"] {
+        flip(&bench.path(file), 40);
+        for command in commands {
+            bench.flowloom(command).failed(1, &[&format!("damaged: {file}"), "take another copy"]);
+        }
+        let found = answer(&bench, &["r"], 1);
+        assert_eq!(others(&found), expected(file), "{file}");
+        flip(&bench.path(file), 40);
+    }
+    assert!(!bench.path("r.html").exists() && !bench.path("r.dat").exists());
+    flip(&bench.path("w.parquet"), 8);
+    for command in
+        [&["run", "w.parquet", "-o", "x"][..], &["describe", "w.parquet"], &["convert", "w.parquet", "-o", "x.csv"]]
+    {
+        bench.flowloom(command).failed(1, &["damaged: w.parquet, column id, row group 0: its bytes are not those"]);
+    }
+    let said = bench.flowloom(&["verify", "w.parquet", "--quiet"]);
+    assert!(said.code == 1 && said.out.is_empty(), "{}", said.out);
+    assert!(said.err.starts_with("damaged: w.parquet, column id, row group 0: "), "{}", said.err);
+    let file = &answer(&bench, &["w.parquet"], 1)["files"][0];
+    assert_eq!((&file["column"], &file["row_group"]), (&json!("id"), &json!(0)));
+}
+
+/// Without its manifest, nothing says whether the other files are what was written.
+fn expected(file: &str) -> Vec<(&str, &'static str)> {
+    match file {
+        "r/manifest.json" => [("r/manifest.json", "damaged")]
+            .into_iter()
+            .chain(["r/host.json", "r/link.pcap", "r/report.html", "r/run.json"].map(|name| (name, "unprotected")))
+            .collect(),
+        file => vec![(file, "damaged")],
+    }
+}
+
+#[test]
+fn files_that_change_hands_are_told() {
+    let bench = bench();
+    // What Flowloom writes into a run folder is entered, what others put there is named.
+    bench.flowloom(&["report", "r", "-o", "r/again.html"]).succeeded();
+    bench.flowloom(&["convert", "r", "-o", "r/r.dat"]).succeeded();
+    bench.file("r/notes.txt", b"mine");
+    let found = answer(&bench, &["r"], 0);
+    assert_eq!(others(&found), [("r/notes.txt", "unlisted")]);
+    bench.flowloom(&["describe", "r"]).succeeded();
+    // A whole table of another run is not that of this one.
+    fs::copy(bench.path("s/seed-2/run.json"), bench.path("r/run.json")).unwrap();
+    fs::copy(bench.path("s/seed-2/adus.parquet"), bench.path("r/queue.parquet")).unwrap();
+    fs::remove_file(bench.path("r/epochs.parquet")).unwrap();
+    fs::remove_dir_all(bench.path("s/seed-1")).unwrap();
+    let found = answer(&bench, &["r", "s"], 1);
+    let all = [
+        ("r/epochs.parquet", "missing"),
+        ("r/notes.txt", "unlisted"),
+        ("r/queue.parquet", "damaged"),
+        ("r/run.json", "damaged"),
+        ("s/seed-1", "missing"),
+    ];
+    assert_eq!(others(&found), all);
+    fs::remove_file(bench.path("s/manifest.json")).unwrap();
+    bench.flowloom(&["compare", "s"]).failed(1, &["damaged: s/manifest.json: it is missing"]);
+    assert_eq!(
+        others(&answer(&bench, &["s"], 1))[..2],
+        [("s/index.json", "unprotected"), ("s/report.html", "unprotected")]
+    );
+}
+
+#[test]
+fn files_of_version_1_are_unprotected() {
+    let bench = Bench::new();
+    bench.file("old.parquet", earlier::WORKLOAD);
+    earlier::copy_run(&bench.path("old"));
+    let found = answer(&bench, &["old.parquet", "old"], 0);
+    assert_eq!(found["counts"]["unprotected"], 1 + 13);
+    assert_eq!(others(&found).len(), 14);
+    bench.flowloom(&["describe", "old"]).succeeded();
+    bench.flowloom(&["run", "old.parquet", "-o", "new"]).succeeded();
+    // Such a file is read to its end all the same.
+    let mut cut = earlier::WORKLOAD.to_vec();
+    cut[4..12].fill(0xff);
+    bench.file("old.parquet", &cut);
+    assert_eq!(others(&answer(&bench, &["old.parquet"], 1)), [("old.parquet", "damaged")]);
+}
+
+#[test]
+fn what_holds_nothing_to_verify_is_an_error() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(2).pcap());
+    fs::create_dir(bench.path("empty")).unwrap();
+    bench.flowloom(&["verify", "c.pcap"]).failed(1, &["c.pcap: neither a workload nor a file of a run folder", "hint"]);
+    bench.flowloom(&["verify", "empty"]).failed(1, &["empty: there is no workload or run folder in it"]);
+    bench.flowloom(&["verify", "none.parquet"]).failed(1, &["none.parquet: No such file"]);
+}
