@@ -80,8 +80,8 @@ fn links_that_cannot_be() {
         ("queue = { kind = \"codel\", target = \"2s\" }", "queue.target of 2.00 s must be below interval"),
         ("queue = { kind = \"drop-tail\", min = \"5p\" }", "queue.min is not a key of drop-tail"),
         ("shaper = { rate = \"-1mbit\", burst = \"32k\" }", "shaper.rate: \"-1mbit\" is not a rate"),
-        ("shaper = { rate = \"5bit\", burst = \"32k\" }", "shaper: rate of 5bit is too slow"),
-        ("policer = { rate = \"1mbit\", burst = \"100b\" }", "policer: a burst of 100 bytes lets no packet"),
+        ("shaper = { rate = \"5bit\", burst = \"32k\" }", "shaper.rate of 5bit must be between 100bit"),
+        ("policer = { rate = \"1mbit\", burst = \"100b\" }", "policer.burst of 100b must be between 1514b"),
     ] {
         refused(&bench, &format!("[network.bottleneck]\n{keys}\n"), 4, &format!("network.bottleneck.{wanted}"));
         let graph = match keys.starts_with("rate") {
@@ -155,7 +155,11 @@ fn everything_else_that_cannot_be() {
         ("network.path", "loss = { kind = \"list\", packets = [1.5] }", "network.path.loss.packets[0]: expected"),
         ("network.bottleneck", "trace = 5", "network.bottleneck.trace: expected a text in quotes or a table"),
         ("network.path", "jitter = \"2h\"", "network.path.jitter: 2h is too long"),
-        ("network.path", "jitter = { kind = \"pareto\", min = \"1ms\", shape = 0.0 }", "network.path.jitter: shape of"),
+        (
+            "network.path",
+            "jitter = { kind = \"pareto\", min = \"1ms\", shape = 0.0 }",
+            "network.path.jitter.shape of 0.0 must be above 0",
+        ),
         ("[network.delay-box]", "delay = \"-1ms\"", "network.delay-box[0].delay: \"-1ms\" is not a time"),
         ("[network.delay-box]", "rate = \"5bit\"", "network.delay-box[0].rate: 5bit is too slow"),
         ("workload.waits", "min = \"-1ms\"", "workload.waits.min: \"-1ms\" is not a time"),
