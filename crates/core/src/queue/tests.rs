@@ -353,7 +353,7 @@ fn what_is_wrong_with_a_parameter_is_said_with_its_key() {
         ),
         (Discipline::Rem(RemParams { phi: 1.0, ..RemParams::default() }), "phi of 1 must be above 1"),
         (Discipline::Rem(RemParams { phi: 1e300, ..RemParams::default() }), "phi of 1000"),
-        (Discipline::Rem(RemParams { gamma: 1e300, ..RemParams::default() }), "gamma of 1000"),
+        (Discipline::Rem(RemParams { gamma: 1e300, ..RemParams::default() }), "gamma of 1e300"),
         (Discipline::Rem(RemParams { alpha: 0.0, ..RemParams::default() }), "alpha of 0 must be"),
         (Discipline::Pie(PieParams { target: Duration::ZERO, ..PieParams::default() }), "target must be above zero"),
         (
