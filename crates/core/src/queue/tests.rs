@@ -361,7 +361,7 @@ fn what_is_wrong_with_a_parameter_is_said_with_its_key() {
             "interval must be at least 1 us",
         ),
         (Discipline::Pie(PieParams { beta: -1.0, ..PieParams::default() }), "beta of -1 must be above 0"),
-        (Discipline::Pie(PieParams { alpha: 1e308, ..PieParams::default() }), "alpha of 1000"),
+        (Discipline::Pie(PieParams { alpha: 1e308, ..PieParams::default() }), "alpha of 1e308"),
         (
             Discipline::Codel(CodelParams { target: Duration::from_secs(1), ..CodelParams::default() }),
             "target of 1.00 s must be below interval of 100 ms",
