@@ -48,6 +48,7 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     let (sources, received) = (sum(|source| source.started), sum(|source| source.to_acceptors_bytes));
     // A live run without a workload is there for programs of the user's.
     let guests = if run.facts.live.is_some() { measured.carried_packets.iter().sum::<u64>() } else { 0 };
+    let is_void = nothing_arrived(run) && received + guests == 0;
     let is_cut = outcomes.unfinished + sum(|source| source.unfinished) > 0 || run.facts.interrupted;
     // Nobody waits for the last datagrams of a flow: those that were neither received nor dropped may be in the queue.
     let gone = sum(|source| source.received_datagrams) + measured.dropped_datagrams;
@@ -56,12 +57,13 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     [
         Gate {
             name: "something happened",
-            verdict: if ended > 0 || (started == 0 && received + guests > 0) {
+            verdict: if !is_void && (ended > 0 || (started == 0 && received + guests > 0)) {
                 Accounted::Valid
             } else {
                 Accounted::Invalid
             },
             found: match (started, sources) {
+                _ if is_void => format!("no byte of {} arrived", counted(started, "connection")),
                 (0, 0) if guests > 0 => format!("{} of other programs", counted(guests, "packet")),
                 (0, 1..) => {
                     format!("{} of sources delivered {}", counted(sources, "flow"), Unit::Bytes.show(received as f64))
@@ -87,7 +89,9 @@ pub fn gates(run: &Run) -> Vec<Gate> {
         Gate {
             name: "payload delivered",
             verdict: if missing == 0 || outcomes.completed < started { Accounted::Valid } else { Accounted::Invalid },
-            found: if missing == 0 {
+            found: if started == 0 {
+                "there were no connections".to_owned()
+            } else if missing == 0 {
                 "every byte arrived".to_owned()
             } else {
                 format!(
@@ -131,6 +135,12 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     .chain(sources_gate(&measured.silent))
     .chain(run.facts.live.iter().flat_map(live_gates))
     .collect()
+}
+
+/// Whether connections had payload of which not one byte arrived.
+fn nothing_arrived(run: &Run) -> bool {
+    let measured = &run.measurements;
+    measured.outcomes.started() > 0 && measured.payload_bytes > 0 && measured.delivered_bytes == 0
 }
 
 /// Whether the flows of sources sent; `None` without TCP flows that had time to.
@@ -232,8 +242,8 @@ pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -
     let mut warnings = Vec::new();
     if gates.iter().any(|gate| gate.name == "something happened" && gate.verdict == Accounted::Invalid) {
         let flows = run.facts.sources().map(|source| source.started).sum::<u64>();
-        let nothing = if started == 0 && flows > 0 {
-            Warning::NothingDelivered { flows }
+        let nothing = if (started == 0 && flows > 0) || nothing_arrived(run) {
+            Warning::NothingDelivered { flows: started + flows }
         } else {
             Warning::NothingEnded { started }
         };

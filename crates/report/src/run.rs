@@ -181,7 +181,7 @@ pub struct Measurements {
     pub traffic: BTreeMap<(TrafficPoint, LinkSide), Vec<Traffic>>,
     /// When each of them had any.
     stretches: BTreeMap<(TrafficPoint, LinkSide), Stretches>,
-    /// How the clock jumps in the window, where neither the original nor the replay has traffic.
+    /// How the clock jumps in the window: where the original has no traffic, or, without one, the run.
     clock_jumps: ClockJumps,
     /// The same at full resolution, of what the original and the replay's link carried.
     arrivals: BTreeMap<TrafficPoint, Arrivals>,
@@ -511,7 +511,11 @@ impl Measurements {
     pub fn finish(&mut self) {
         self.responses.finish();
         self.finish_unfinished();
-        self.clock_jumps = ClockJumps::between(std::mem::take(&mut self.stretches).values());
+        // How long packets of the replay wait in queues does not decide whether the original's clock jumps.
+        let of_original = |point: TrafficPoint| matches!(point, TrafficPoint::Original | TrafficPoint::SetAside);
+        let stretches = std::mem::take(&mut self.stretches);
+        let decide = stretches.iter().filter(|((point, _), _)| !self.has_original || of_original(*point));
+        self.clock_jumps = ClockJumps::within([self.window.0, self.window.1], decide.map(|(_, stretches)| stretches));
         let length = self.window.1.since(self.window.0);
         let bins = (length.as_nanos() / self.bin.as_nanos()).max(1) as usize;
         // Cuts a last, partial bin: it would look like a breakdown.

@@ -190,10 +190,11 @@ fn accounted(gates: &[Gate]) -> Word<Accounted> {
 /// The worst metric of the card decides, those that are not the same are the reasons.
 fn fidelity(run: &Run, with_original: Option<&Comparison>) -> Word<Likeness> {
     let not_compared = |why: String| Word { word: Likeness::NotCompared, reasons: vec![why] };
-    let Some(comparison) = with_original else { return not_compared("there is no original".to_owned()) };
-    if !run.facts.changes.is_empty() {
+    // What was replayed in another structure has an original, and nothing that could be compared.
+    if !run.facts.changes.is_empty() && (with_original.is_some() || run.facts.original.is_some()) {
         return not_compared(format!("under other conditions: {}", run.facts.changes.join(", ")));
     }
+    let Some(comparison) = with_original else { return not_compared("there is no original".to_owned()) };
     // A series has ten bins soon, of a single connection too.
     let is_judged = |score: &Score| !score.metric.is_series() && score.distance.is_some();
     let worst = comparison.worst_score().filter(|_| comparison.card.iter().any(is_judged));

@@ -17,9 +17,9 @@ pub enum Warning {
         /// Connections that started.
         started: u64,
     },
-    /// No byte of the flows of sources arrived, and there are no connections.
+    /// No byte arrived.
     NothingDelivered {
-        /// Flows that started.
+        /// Connections and flows of sources that started.
         flows: u64,
     },
     /// Packets disappeared without a record, or appeared.
@@ -179,14 +179,14 @@ impl Warning {
             Warning::NothingEnded { started: 0 } => "no connection started within the window".to_owned(),
             Warning::NothingEnded { started } => format!("none of {started} connections ended"),
             Warning::NothingDelivered { flows } => {
-                format!("{} of sources began, and no byte arrived before the end of the run", counted(*flows, "flow"))
+                format!("{} began, and no byte arrived before the end of the run", counted(*flows, "flow"))
             }
             Warning::Unaccounted { packets } => {
                 format!("sent, delivered and dropped packets do not add up: {packets} are unaccounted for")
             }
             Warning::Unfinished { connections, share } => format!(
-                "{connections} connections ({}) were unfinished when the run ended; they and their exchanges count as \
-                 longer than any",
+                "{} ({}) did not end before the run did; unfinished connections and exchanges count as longer than any",
+                counted(*connections, "connection"),
                 percent(share)
             ),
             Warning::Interrupted { start_ns, end_ns } => {
@@ -208,13 +208,13 @@ impl Warning {
                 thirds.map(|third| percent(&third)).join(", ")
             ),
             Warning::LossInOriginal { connections, share } => format!(
-                "{connections} connections ({}) lost packets in the original, and the replay does not repeat the \
-                 losses; they are reported apart",
+                "{} ({}) lost packets in the original, and the replay does not repeat the losses; they are reported apart",
+                counted(*connections, "connection"),
                 percent(share)
             ),
             Warning::CloseNotSeen { connections, share } => format!(
-                "{connections} connections ({}) were not closed in both worlds; the distances of clean connections \
-                 leave them out",
+                "of {} ({}) the close is not seen in both worlds; the distances of clean connections leave them out",
+                counted(*connections, "connection"),
                 percent(share)
             ),
             Warning::ImplausibleWindows { flows, judged_flows, farthest } => format!(

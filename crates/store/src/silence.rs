@@ -33,8 +33,20 @@ impl FromIterator<Time> for Stretches {
 pub struct ClockJumps(Vec<[Time; 2]>);
 
 impl ClockJumps {
+    /// Those that all directions have in common from the first of these instants to the last, at which something was seen that is in no
+    /// direction: a capture may begin with packets that no link carries as traffic. None where no direction has traffic at all.
+    pub fn within<'a>(whole: [Time; 2], directions: impl IntoIterator<Item = &'a Stretches>) -> ClockJumps {
+        let ends = whole.map(|at| Stretches(vec![[at, at]]));
+        let mut all: Vec<&Stretches> = directions.into_iter().filter(|one| !one.0.is_empty()).collect();
+        if all.is_empty() {
+            return ClockJumps::default();
+        }
+        all.extend(&ends);
+        ClockJumps::between(all)
+    }
+
     /// Those that all directions have in common.
-    pub fn between<'a>(directions: impl IntoIterator<Item = &'a Stretches>) -> ClockJumps {
+    fn between<'a>(directions: impl IntoIterator<Item = &'a Stretches>) -> ClockJumps {
         let mut stretches: Vec<[Time; 2]> = directions.into_iter().flat_map(|one| &one.0).copied().collect();
         stretches.sort_unstable();
         let Some(&[_, mut latest]) = stretches.first() else { return ClockJumps::default() };
@@ -78,6 +90,17 @@ mod tests {
         assert_eq!(jumps(&[hours(&[0, 100]), hours(&[0, 20, 40, 60, 80])]), [] as [[u64; 2]; 0]);
         assert_eq!(jumps(&[hours(&[0, 100]), hours(&[1, 30, 31])]), [[1, 30], [31, 100]]);
         assert_eq!(jumps(&[Stretches::default(), hours(&[90])]), [] as [[u64; 2]; 0], "nothing before the first");
+    }
+
+    #[test]
+    fn what_is_no_traffic_bounds_silences() {
+        let within = |hours_of: [u64; 2], directions: &[Stretches]| {
+            let whole = hours_of.map(|hour| Time::ZERO + Duration::from_secs(3_600 * hour));
+            ClockJumps::within(whole, directions).total().as_secs_f64() / 3_600.0
+        };
+        assert_eq!(within([0, 130], &[hours(&[100, 101])]), 100.0 + 29.0);
+        assert_eq!(within([0, 101], &[hours(&[1, 101]), Stretches::default()]), 100.0);
+        assert_eq!(within([0, 1_000], &[Stretches::default()]), 0.0, "there is nothing to be silent");
     }
 
     #[test]

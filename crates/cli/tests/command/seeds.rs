@@ -48,6 +48,30 @@ fn a_jump_of_the_clock_leaves_no_rates() {
     assert_eq!(metrics(&bench.json(&seeds)), ["duration", "response_time"]);
 }
 
+/// An ARP packet, of which no link carries traffic, and forty days later the connections.
+#[test]
+fn a_jump_behind_another_protocol_is_one() {
+    let bench = Bench::new();
+    let traffic = (0..60).fold(Traffic::default(), |traffic, id| {
+        traffic.connection(id, DAY * 40 + Duration::from_millis(50 * id), 300, 5_000)
+    });
+    let mut bytes = traffic.pcap();
+    let record =
+        [[0, 0, 0, 0, 0, 0, 0, 0, 42, 0, 0, 0, 42, 0, 0, 0].as_slice(), &[255; 12], &[8, 6], &[0; 28]].concat();
+    bytes.splice(24..24, record);
+    bench.file("arp.pcap", &bytes);
+    let described = bench.json(&["describe", "arp.pcap", "--json"]);
+    let jump = described["clock_jumps_ns"].as_u64().unwrap();
+    assert!(Duration::from_nanos(jump) >= DAY * 39, "{described}");
+    let said = bench.flowloom(&["run", "arp.pcap", "-o", "one", "--rate", "105%"]);
+    let text = &said.succeeded().out;
+    assert!(text.contains("the clock jumps by") && text.contains("no rates"), "{text}");
+    assert!(
+        metrics(&bench.json(&["run", "arp.pcap", "-o", "s", "--seed", "1", "--seed", "2", "--json"]))
+            .contains(&"goodput")
+    );
+}
+
 #[test]
 fn a_part_without_the_jump_has_rates() {
     let bench = jumping();

@@ -183,8 +183,20 @@ fn flows_that_never_arrive_are_told_apart_from_none() {
         let warning = &run["summary"]["warnings"][0];
         assert_eq!((&warning["kind"], &warning["flows"]), (&"nothing_delivered".into(), &1.into()), "{warning}");
         let shown = bench.flowloom(&["describe", "r"]);
-        assert!(shown.out.contains("1 flow of sources began, and no byte arrived"), "{}", shown.out);
+        assert!(shown.out.contains("1 flow began, and no byte arrived"), "{}", shown.out);
     }
+}
+
+/// Requests that are on their way for an hour.
+#[test]
+fn connections_of_which_no_byte_arrives_are_invalid() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(20).pcap());
+    let said = bench.flowloom(&["run", "c.pcap", "--delay", "1h", "--json", "-o", "r"]);
+    let answer: Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!((said.code, &answer["verdict"]["accounted"]["word"]), (3, &"INVALID".into()), "{}", said.out);
+    let warning = &run_json(&bench, "r")["summary"]["warnings"][0];
+    assert_eq!((&warning["kind"], &warning["flows"]), (&"nothing_delivered".into(), &20.into()), "{warning}");
 }
 
 #[test]

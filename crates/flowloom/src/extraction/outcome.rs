@@ -230,7 +230,7 @@ impl Extracted {
         } else if replayable == 0 && !(self.options.one_way && connections.one_way > 0) {
             warnings.push(Warning::NothingReplayable);
         }
-        if replayable > 0 && connections.incomplete * 4 > replayable {
+        if !self.options.complete_only && replayable > 0 && connections.incomplete * 4 > replayable {
             warnings.push(Warning::ManyIncomplete { connections: connections.incomplete, replayable });
         }
         let Counts { long_near_transits: far, near_transits, .. } = self.counts;

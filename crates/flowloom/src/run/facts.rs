@@ -94,7 +94,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         original: source.path.as_ref().map(|_| Original {
             packets: capture.packets,
             duration_ns: capture.duration_ns,
-            clock_jumps_ns: source.facts.traffic.clock_jumps().total().as_nanos(),
+            clock_jumps_ns: source.facts.clock_jumps().total().as_nanos(),
             connections: capture.connections.total,
             totals_only,
             payload: capture.payload,

@@ -187,7 +187,7 @@ impl Generation<'_> {
     fn clock_jumps(&self) -> ClockJumps {
         let has_new_starts = self.workload.load.is_some() || self.variation.is_some();
         let base = self.base.filter(|_| has_new_starts);
-        base.map_or_else(ClockJumps::default, |base| base.facts.traffic.clock_jumps())
+        base.map_or_else(ClockJumps::default, |base| base.facts.clock_jumps())
     }
 
     /// How long connections start before anything is changed.

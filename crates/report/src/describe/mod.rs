@@ -81,7 +81,7 @@ impl Described {
             known("no_data").unwrap_or(unknown("no_data", no_data, Some(0))),
             known("one_way").unwrap_or(unknown("one_way", capture.connections.one_way, None)),
         ];
-        let jumps = traffic.clock_jumps().total();
+        let jumps = traffic.clock_jumps(Duration::from_nanos(capture.duration_ns)).total();
         let observed = Duration::from_nanos(capture.duration_ns).saturating_sub(jumps);
         Described {
             name,

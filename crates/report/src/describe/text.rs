@@ -573,8 +573,9 @@ mod tests {
             traffic.replayed.from_left.add(Time::ZERO + Duration::from_secs(second), packet);
         }
         // The jump is what is between two packets.
-        assert_eq!(traffic.clock_jumps().total(), Duration::from_secs(5 + days));
         let capture = CaptureFacts { duration_ns: (9 + days) * 1_000_000_000, packets: 3, ..CaptureFacts::default() };
+        let jumps = traffic.clock_jumps(Duration::from_nanos(capture.duration_ns));
+        assert_eq!(jumps.total(), Duration::from_secs(5 + days));
         let described = Described::new(None, capture, &traffic, Describer::default(), PacketsTold::default());
         assert_eq!(described.load.left_to_right.measured_bits_per_second, Some(8.0 * 3_000.0 / 4.0));
         let text = description_text(&[described], 100);

@@ -131,7 +131,7 @@ impl CaptureErrorKind {
             Kind::NotACapture(_) => Some("give a pcap, pcapng, ERF or snoop file, plain or compressed"),
             Kind::NotRead(_) => Some("convert it to pcapng with editcap, or decompress it first"),
             Kind::Truncated { .. } => {
-                Some("the capture may have been cut off; --allow-truncated uses what is readable")
+                Some("the capture may have been cut off; --allow-truncated, without --strict, uses what is readable")
             }
             Kind::Corrupt(_) => {
                 Some("the file is damaged from here on; editcap -r FILE OUT 1-N keeps the packets before")

@@ -94,7 +94,9 @@ impl FlowError {
             Kind::NotFlows(_) => Some("give files of export messages back to back, or captures of what exporters send"),
             Kind::NotRead { hint, .. } => Some(hint),
             Kind::Corrupt(_) => Some("the file is damaged from here on, or holds something between its messages"),
-            Kind::Truncated { .. } => Some("the file may have been cut off; --allow-truncated uses what is readable"),
+            Kind::Truncated { .. } => {
+                Some("the file may have been cut off; --allow-truncated, without --strict, uses what is readable")
+            }
             Kind::NoMessages { .. } => Some(
                 "exporters send to a port of their own: capture there; to extract the packets' own connections use extract",
             ),

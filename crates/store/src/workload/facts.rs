@@ -220,7 +220,12 @@ pub struct WorkloadFacts {
 impl WorkloadFacts {
     /// How long the original is without the jumps of its clock.
     pub fn observed(&self) -> Duration {
-        Duration::from_nanos(self.capture.duration_ns).saturating_sub(self.traffic.clock_jumps().total())
+        Duration::from_nanos(self.capture.duration_ns).saturating_sub(self.clock_jumps().total())
+    }
+
+    /// How the capture's clock jumps.
+    pub fn clock_jumps(&self) -> ClockJumps {
+        self.traffic.clock_jumps(Duration::from_nanos(self.capture.duration_ns))
     }
 }
 
@@ -234,15 +239,15 @@ pub struct TrafficFacts {
 }
 
 impl TrafficFacts {
-    /// How the capture's clock jumps.
-    pub fn clock_jumps(&self) -> ClockJumps {
+    /// How the clock of a capture jumps that lasts so long.
+    pub fn clock_jumps(&self, length: Duration) -> ClockJumps {
         let TrafficFacts { replayed, set_aside } = self;
         let directions = [&replayed.from_left, &replayed.from_right, &set_aside.from_left, &set_aside.from_right];
         let stretches = directions.map(|series| {
             let start = |(bin, _): &(u64, Traffic)| Time::from_nanos(bin.saturating_mul(series.width().as_nanos()));
             series.bins().map(start).collect::<Stretches>()
         });
-        ClockJumps::between(&stretches)
+        ClockJumps::within([Time::ZERO, Time::ZERO + length], &stretches)
     }
 }
 
