@@ -60,9 +60,9 @@ test-heavy:
 check: lint
 	$(CARGO) fmt --check
 
-# Beside tests that wait for real time, at idle priority (tests/beside): in a folder of its own, because Cargo locks one for a command.
+# In the folder of the tests, whose macros and build scripts it finds there; Cargo locks it while it builds, and not while tests run.
 lint:
-	CARGO_TARGET_DIR=target/lint $(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 rust-test:
 	$(CARGO) test $(TESTS)
