@@ -102,7 +102,7 @@ pub enum Warning {
     },
     /// Much was sent again because packets wait in queues for longer than the retransmission timeout.
     Bufferbloat {
-        /// By whom.
+        /// The class of connections, or the source.
         class: String,
         /// Of all data packets.
         share: f64,

@@ -80,7 +80,7 @@ fn record_before(pcap: &[u8], at: usize) -> usize {
     }
 }
 
-/// A bit of the metadata that makes the Parquet crate panic, in a file without digests: a file that is damaged is told so, and nothing of the crate's.
+/// One bit of the metadata makes the Parquet crate panic, in a file without digests: the error says that the file is damaged, in words of ours.
 #[test]
 fn panics_of_libraries_are_not_printed() {
     let bench = Bench::new();

@@ -113,7 +113,7 @@ fn files_that_change_hands_are_told() {
     let found = answer(&bench, &["r"], 0);
     assert_eq!(others(&found), [("r/notes.txt", "unlisted")]);
     bench.flowloom(&["describe", "r"]).succeeded();
-    // A whole table of another run is not that of this one.
+    // A table of another run is intact, and still not the one that belongs here.
     fs::copy(bench.path("s/seed-2/run.json"), bench.path("r/run.json")).unwrap();
     fs::copy(bench.path("s/seed-2/adus.parquet"), bench.path("r/queue.parquet")).unwrap();
     fs::remove_file(bench.path("r/epochs.parquet")).unwrap();

@@ -86,8 +86,8 @@ impl Phases {
     }
 
     /// Phases that are equally likely in a series of (seconds, cells per second): their boundary rates, from the lowest rate to the highest.
-    /// They are fewer than `count` where a rate fills more than one of them. A lowest rate that fills one is a phase of its own, with zero as its
-    /// lower bound.
+    /// There are fewer than `count` of them where one rate fills more than one. If the lowest rate fills a phase, it gets a phase of its
+    /// own, whose lower bound is zero.
     pub fn equally_likely(series: &[(f64, f64)], count: usize) -> Vec<f64> {
         let mut rates = series.to_vec();
         rates.sort_unstable_by(|one, other| one.1.total_cmp(&other.1));
@@ -162,7 +162,7 @@ impl Phases {
         place(&self.bounds, rate)
     }
 
-    /// Of those that happen: the share of the time and the rate in cells per second, which is zero in a silent one.
+    /// The share of the time and the rate in cells per second of each phase that occurs; the rate of a silent phase is zero.
     pub fn iter(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let rates = self.bounds[1..].iter().copied();
         self.shares.iter().copied().zip(rates).filter(|(share, _)| *share > 0.0)

@@ -8,13 +8,13 @@ use crate::units::{Limit, Rate};
 /// What a text counts, in the smallest unit. Amounts of different things have no order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// Nanoseconds.
+    /// A time in nanoseconds.
     Time(u64),
-    /// Bytes.
+    /// A size in bytes.
     Bytes(u64),
-    /// Packets.
+    /// A number of packets.
     Packets(u64),
-    /// Bits per second.
+    /// A rate in bits per second.
     Rate(u64),
 }
 

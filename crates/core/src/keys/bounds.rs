@@ -34,22 +34,19 @@ impl<'a> Bounds<'a> {
 
     /// What an amount must be, if it is outside: `between 10us and 10ms`.
     pub fn refuse(&self, amount: Amount) -> Option<String> {
-        let same = |bounds: &[Bound<'a>]| bounds.iter().find(|(_, bound)| bound.is_like(amount)).copied();
-        let (least, most) = (same(&self.least), same(&self.most));
+        let (least, most) = (like(&self.least, amount), like(&self.most, amount));
         let is_outside = least.is_some_and(|(_, least)| amount < least) || most.is_some_and(|(_, most)| amount > most);
         is_outside.then(|| said(least, most))
     }
 
     /// The same for readers who look up a key.
     pub fn in_words(&self) -> String {
-        let like =
-            |bounds: &[Bound<'a>], amount: Amount| bounds.iter().find(|(_, bound)| bound.is_like(amount)).copied();
         let of_least = self.least.iter().map(|least| said(Some(*least), like(&self.most, least.1)));
         let of_most = self.most.iter().filter(|most| like(&self.least, most.1).is_none());
         of_least.chain(of_most.map(|most| said(None, Some(*most)))).collect::<Vec<_>>().join(", ")
     }
 
-    /// A regular expression (ECMA 262) of the texts that are outside, also behind a word. Of those that are inside it matches none.
+    /// A regular expression (ECMA 262) that matches the texts outside the bounds, also behind a word, and none inside them.
     pub fn pattern_outside(&self) -> String {
         let below = self.least.iter().flat_map(|(_, least)| {
             let bound = least.number();
@@ -77,6 +74,11 @@ impl<'a> Bounds<'a> {
     pub fn example(&self) -> Option<&'a str> {
         self.least.iter().chain(&self.most).map(|(text, _)| *text).next()
     }
+}
+
+/// The bound of what `amount` counts.
+fn like<'a>(bounds: &[Bound<'a>], amount: Amount) -> Option<Bound<'a>> {
+    bounds.iter().find(|(_, bound)| bound.is_like(amount)).copied()
 }
 
 fn said(least: Option<Bound<'_>>, most: Option<Bound<'_>>) -> String {
