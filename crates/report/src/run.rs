@@ -232,6 +232,17 @@ fn bin_width(window: Duration) -> Duration {
     widths.find(|width| window.as_nanos() / width.as_nanos() <= MOST_BINS).unwrap_or(window)
 }
 
+/// How the clock jumps in a window that begins at `start`. Where the original's traffic is known it alone decides: how long packets of
+/// the replay wait in queues says nothing of a clock, and sources may go on when the original is over.
+fn jumps(stretches: &BTreeMap<(TrafficPoint, LinkSide), Stretches>, start: Time) -> ClockJumps {
+    let is_of_original = |point: TrafficPoint| matches!(point, TrafficPoint::Original | TrafficPoint::SetAside);
+    let mut of_original = stretches.iter().filter(|((point, _), _)| is_of_original(*point)).peekable();
+    match of_original.peek() {
+        Some(_) => ClockJumps::between(&[start], of_original.map(|(_, stretches)| stretches)),
+        None => ClockJumps::between(&[], stretches.values()),
+    }
+}
+
 impl Measurements {
     /// Nothing measured yet, for a run with this window, which was to be as long as `planned`.
     pub fn new(window: (Time, Time), planned: Duration, queue_interval: Duration) -> Measurements {
@@ -511,11 +522,7 @@ impl Measurements {
     pub fn finish(&mut self) {
         self.responses.finish();
         self.finish_unfinished();
-        // How long packets of the replay wait in queues does not decide whether the original's clock jumps.
-        let of_original = |point: TrafficPoint| matches!(point, TrafficPoint::Original | TrafficPoint::SetAside);
-        let stretches = std::mem::take(&mut self.stretches);
-        let decide = stretches.iter().filter(|((point, _), _)| !self.has_original || of_original(*point));
-        self.clock_jumps = ClockJumps::within([self.window.0, self.window.1], decide.map(|(_, stretches)| stretches));
+        self.clock_jumps = jumps(&std::mem::take(&mut self.stretches), self.window.0);
         let length = self.window.1.since(self.window.0);
         let bins = (length.as_nanos() / self.bin.as_nanos()).max(1) as usize;
         // Cuts a last, partial bin: it would look like a breakdown.
@@ -777,5 +784,22 @@ mod tests {
         for width in [4, 12, 24] {
             assert_eq!(arrivals.joined(Duration::from_millis(width)), None, "{width} ms");
         }
+    }
+
+    #[test]
+    fn the_original_alone_decides_whether_its_clock_jumps() {
+        let hours = |hours: &[u64]| -> Stretches {
+            hours.iter().map(|hour| Time::ZERO + Duration::from_secs(3_600 * hour)).collect()
+        };
+        let found = |original: &[u64], replay: &[u64]| {
+            let points = [(TrafficPoint::Original, original), (TrafficPoint::ReplayCarried, replay)];
+            let known = points.into_iter().filter(|(_, at)| !at.is_empty());
+            let stretches = known.map(|(point, at)| ((point, LinkSide::Left), hours(at))).collect();
+            jumps(&stretches, Time::ZERO).total().as_secs_f64() / 3_600.0
+        };
+        assert_eq!(found(&[0, 25, 26], &[0, 2, 26]), 25.0, "a replay that takes two hours longer does not hide a jump");
+        assert_eq!(found(&[40, 41], &[40, 41]), 40.0, "the capture began with what is no traffic");
+        assert_eq!(found(&[0, 1], &[0, 1, 20, 40, 60]), 0.0, "sources go on beside it");
+        assert_eq!(found(&[], &[30, 60, 61]), 30.0, "nothing is known of the original's traffic");
     }
 }

@@ -33,21 +33,16 @@ impl FromIterator<Time> for Stretches {
 pub struct ClockJumps(Vec<[Time; 2]>);
 
 impl ClockJumps {
-    /// Those that all directions have in common from the first of these instants to the last, at which something was seen that is in no
-    /// direction: a capture may begin with packets that no link carries as traffic. None where no direction has traffic at all.
-    pub fn within<'a>(whole: [Time; 2], directions: impl IntoIterator<Item = &'a Stretches>) -> ClockJumps {
-        let ends = whole.map(|at| Stretches(vec![[at, at]]));
+    /// Those that all directions have in common. At the instants `beside` something was seen that is in no direction: a capture may
+    /// begin with packets that no link carries as traffic. None where no direction has traffic at all.
+    pub fn between<'a>(beside: &[Time], directions: impl IntoIterator<Item = &'a Stretches>) -> ClockJumps {
+        let beside: Vec<Stretches> = beside.iter().map(|at| Stretches(vec![[*at, *at]])).collect();
         let mut all: Vec<&Stretches> = directions.into_iter().filter(|one| !one.0.is_empty()).collect();
         if all.is_empty() {
             return ClockJumps::default();
         }
-        all.extend(&ends);
-        ClockJumps::between(all)
-    }
-
-    /// Those that all directions have in common.
-    fn between<'a>(directions: impl IntoIterator<Item = &'a Stretches>) -> ClockJumps {
-        let mut stretches: Vec<[Time; 2]> = directions.into_iter().flat_map(|one| &one.0).copied().collect();
+        all.extend(&beside);
+        let mut stretches: Vec<[Time; 2]> = all.into_iter().flat_map(|one| &one.0).copied().collect();
         stretches.sort_unstable();
         let Some(&[_, mut latest]) = stretches.first() else { return ClockJumps::default() };
         let mut jumps = Vec::new();
@@ -81,7 +76,7 @@ mod tests {
 
     fn jumps(directions: &[Stretches]) -> Vec<[u64; 2]> {
         let hour = |time: Time| time.as_nanos() / 3_600_000_000_000;
-        ClockJumps::between(directions).0.into_iter().map(|jump| jump.map(hour)).collect()
+        ClockJumps::between(&[], directions).0.into_iter().map(|jump| jump.map(hour)).collect()
     }
 
     #[test]
@@ -96,7 +91,7 @@ mod tests {
     fn what_is_no_traffic_bounds_silences() {
         let within = |hours_of: [u64; 2], directions: &[Stretches]| {
             let whole = hours_of.map(|hour| Time::ZERO + Duration::from_secs(3_600 * hour));
-            ClockJumps::within(whole, directions).total().as_secs_f64() / 3_600.0
+            ClockJumps::between(&whole, directions).total().as_secs_f64() / 3_600.0
         };
         assert_eq!(within([0, 130], &[hours(&[100, 101])]), 100.0 + 29.0);
         assert_eq!(within([0, 101], &[hours(&[1, 101]), Stretches::default()]), 100.0);
@@ -105,7 +100,7 @@ mod tests {
 
     #[test]
     fn time_without_jumps() {
-        let jumps = ClockJumps::between(&[hours(&[1, 101, 102, 202])]);
+        let jumps = ClockJumps::between(&[], &[hours(&[1, 101, 102, 202])]);
         let before = |hour: u64| jumps.before(Time::ZERO + Duration::from_secs(3_600 * hour)).as_secs_f64() / 3_600.0;
         assert_eq!([0, 1, 51, 101, 102, 202, 500].map(before), [0.0, 0.0, 50.0, 100.0, 100.0, 200.0, 200.0]);
         assert_eq!(jumps.total(), Duration::from_secs(200 * 3_600));

@@ -247,7 +247,7 @@ impl TrafficFacts {
             let start = |(bin, _): &(u64, Traffic)| Time::from_nanos(bin.saturating_mul(series.width().as_nanos()));
             series.bins().map(start).collect::<Stretches>()
         });
-        ClockJumps::within([Time::ZERO, Time::ZERO + length], &stretches)
+        ClockJumps::between(&[Time::ZERO, Time::ZERO + length], &stretches)
     }
 }
 
