@@ -132,6 +132,15 @@ pub struct Adu {
     pub packets: Option<u32>,
 }
 
+/// A pause inside an ADU: its sender wrote it in pieces (methods A.13.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Pause {
+    /// Bytes of all its ADUs that the end sent before the pause.
+    pub after_bytes: u64,
+    /// From the last of them to the next byte, at the monitor.
+    pub length: Duration,
+}
+
 /// When the monitor saw an ADU, from the connection's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Span {
@@ -542,6 +551,8 @@ pub struct ConnectionVector {
     pub t_close: Option<Duration>,
     /// The data, in the order of its start (a total order when sequential).
     pub adus: Vec<Adu>,
+    /// Pauses of each end inside its ADUs, in their order.
+    pub pauses: PerSide<Vec<Pause>>,
 }
 
 /// One request and its response; a half epoch lacks one of them (methods A.5.6).

@@ -19,6 +19,7 @@ mod live;
 mod load;
 mod nodes;
 mod page;
+mod replay;
 mod rtt;
 mod schema;
 mod set;

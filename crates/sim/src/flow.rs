@@ -11,6 +11,7 @@ use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{LINK_HEADER_BYTES, Rate};
+use flowloom_core::wire::Timestamps;
 use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, PerSide, Side};
 
 use crate::classed::{Classed, Origin};
@@ -639,6 +640,9 @@ impl Flow {
                 ip_id: None,
                 mss: segment.mss.map(NonZeroU16::get),
                 window_scale: segment.window_scale,
+                timestamps: segment
+                    .timestamps
+                    .map(|stamps| Timestamps { value: stamps.value.get(), echo: stamps.echo }),
             };
             let since = packet.passed;
             let quiet = network.config.quiet;

@@ -6,10 +6,11 @@
 //! are merged into that order and become ADUs.
 
 use crate::time::Duration;
-use crate::workload::{Adu, Pattern, PerSide, Side, Span};
+use crate::workload::{Adu, Pattern, Pause, PerSide, Side, Span};
 
 use super::gaps::Gaps;
 use super::options::Missing;
+use super::writes;
 
 /// Runs behind a late segment's place at most, for it to become one of its own: no TCP takes so many turns with a hole
 /// open, and a capture crafted so would have as many moved for every packet.
@@ -93,6 +94,11 @@ impl Runs {
         }
     }
 
+    /// Whether bytes above all others with this acknowledgement belong to the last run, if no quiet time parts them.
+    pub fn continues(&self, ack: u64, ordered: bool) -> bool {
+        self.last.is_some_and(|last| !ordered || last.ack == ack)
+    }
+
     /// Late bytes from a hole that began at `hole`, or from below the first byte seen.
     pub fn fill(&mut self, bytes: Bytes, hole: u64) {
         match self.last {
@@ -163,14 +169,25 @@ pub(super) struct Stream<'a> {
     pub gaps: &'a Gaps,
     /// Choice of those that belong to their ADU.
     pub missing: Missing,
+    /// Pauses of its program, by sequence number.
+    pub pauses: &'a [writes::Pause],
 }
 
-/// The ADUs of a connection.
-pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> Vec<Adu> {
-    let mut adus = match pattern {
+/// An ADU and where its bytes are among those of its end.
+struct Placed {
+    adu: Adu,
+    start: u64,
+    end: u64,
+}
+
+/// The ADUs of a connection, and the pauses inside them.
+pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> (Vec<Adu>, PerSide<Vec<Pause>>) {
+    let placed = match pattern {
         Pattern::Sequential => sequential(streams),
         Pattern::Concurrent => concurrent(streams),
     };
+    let pauses = pauses(streams, &placed);
+    let mut adus: Vec<Adu> = placed.into_iter().map(|placed| placed.adu).collect();
     for index in 0..adus.len() {
         let adu = adus[index];
         let next = adus[index + 1..].iter().find(|next| pattern == Pattern::Sequential || next.side == adu.side);
@@ -181,27 +198,55 @@ pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> Vec<Adu> 
             (adus[index].wait, adus[index].waiter) = (Some(wait), waiter);
         }
     }
-    adus
+    (adus, pauses)
+}
+
+/// The pauses inside `adus`, in their order.
+fn pauses(streams: &PerSide<Stream<'_>>, adus: &[Placed]) -> PerSide<Vec<Pause>> {
+    let of = |side: Side| {
+        let stream = &streams[side];
+        let (mut left, mut sent, mut pauses) = (stream.pauses, 0, Vec::new());
+        if left.is_empty() {
+            return pauses;
+        }
+        for placed in adus.iter().filter(|placed| placed.adu.side == side) {
+            let before = left.partition_point(|pause| pause.at <= placed.start);
+            let within = left.partition_point(|pause| pause.at < placed.end);
+            for pause in &left[before..within] {
+                let (bytes, _) = stream.bytes(placed.start, pause.at);
+                if bytes > 0 && bytes < placed.adu.bytes {
+                    pauses.push(Pause { after_bytes: sent + bytes, length: Duration::from_nanos(pause.length) });
+                }
+            }
+            left = &left[within..];
+            sent += placed.adu.bytes;
+        }
+        pauses
+    };
+    PerSide { initiator: of(Side::Initiator), acceptor: of(Side::Acceptor) }
 }
 
 impl Stream<'_> {
-    /// The bytes from `start` to the end of `run`, and how many of them the capture lacks.
-    fn bytes(&self, run: &Run, start: u64) -> (u64, u64) {
-        let missing = self.gaps.within(start, run.end);
+    /// The bytes from `start` to `end`, and how many of them the capture lacks.
+    fn bytes(&self, start: u64, end: u64) -> (u64, u64) {
+        let missing = self.gaps.within(start, end);
         let counted = if self.missing == Missing::All { missing.all } else { missing.acknowledged };
-        (run.end - start - missing.all + counted, counted)
+        (end - start - missing.all + counted, counted)
     }
 
-    fn adu(&self, side: Side, run: &Run, start: u64) -> Adu {
-        let (bytes, missing_bytes) = self.bytes(run, start);
-        Adu { side, bytes, missing_bytes, wait: None, waiter: side, seen: Some(span(run)), packets: None }
+    fn adu(&self, side: Side, run: &Run, start: u64) -> Placed {
+        let (bytes, missing_bytes) = self.bytes(start, run.end);
+        let adu = Adu { side, bytes, missing_bytes, wait: None, waiter: side, seen: Some(span(run)), packets: None };
+        Placed { adu, start, end: run.end }
     }
 
-    fn extend(&self, adu: &mut Adu, run: &Run, start: u64) {
-        let (bytes, missing_bytes) = self.bytes(run, start);
+    fn extend(&self, placed: &mut Placed, run: &Run) {
+        let (bytes, missing_bytes) = self.bytes(placed.end, run.end);
+        let adu = &mut placed.adu;
         adu.bytes += bytes;
         adu.missing_bytes += missing_bytes;
         adu.seen = adu.seen.map(|seen| seen.and(span(run)));
+        placed.end = run.end;
     }
 }
 
@@ -210,9 +255,9 @@ fn span(run: &Run) -> Span {
 }
 
 /// In the total order of methods A.4: p before q iff q acknowledges p.
-fn sequential(streams: &PerSide<Stream<'_>>) -> Vec<Adu> {
+fn sequential(streams: &PerSide<Stream<'_>>) -> Vec<Placed> {
     let PerSide { initiator, acceptor } = streams;
-    let mut adus: Vec<Adu> = Vec::with_capacity(initiator.runs.len() + acceptor.runs.len());
+    let mut adus: Vec<Placed> = Vec::with_capacity(initiator.runs.len() + acceptor.runs.len());
     let mut position = PerSide { initiator: initiator.low, acceptor: acceptor.low };
     let (mut left, mut right) = (initiator.runs.iter().peekable(), acceptor.runs.iter().peekable());
     loop {
@@ -231,7 +276,7 @@ fn sequential(streams: &PerSide<Stream<'_>>) -> Vec<Adu> {
         let queue = if side == Side::Initiator { &mut left } else { &mut right };
         let Some(run) = queue.next() else { break };
         match adus.last_mut() {
-            Some(last) if last.side == side && !run.after_quiet => streams[side].extend(last, run, position[side]),
+            Some(last) if last.adu.side == side && !run.after_quiet => streams[side].extend(last, run),
             _ => adus.push(streams[side].adu(side, run, position[side])),
         }
         position[side] = run.end;
@@ -240,21 +285,21 @@ fn sequential(streams: &PerSide<Stream<'_>>) -> Vec<Adu> {
 }
 
 /// Each end on its own, in the order of their starts.
-fn concurrent(streams: &PerSide<Stream<'_>>) -> Vec<Adu> {
-    let mut adus: Vec<Adu> = Vec::with_capacity(streams.initiator.runs.len() + streams.acceptor.runs.len());
+fn concurrent(streams: &PerSide<Stream<'_>>) -> Vec<Placed> {
+    let mut adus: Vec<Placed> = Vec::with_capacity(streams.initiator.runs.len() + streams.acceptor.runs.len());
     for side in Side::BOTH {
         let stream = &streams[side];
         let mut position = stream.low;
         let own = adus.len();
         for run in stream.runs.iter() {
             match adus[own..].last_mut() {
-                Some(last) if !run.after_quiet => stream.extend(last, run, position),
+                Some(last) if !run.after_quiet => stream.extend(last, run),
                 _ => adus.push(stream.adu(side, run, position)),
             }
             position = run.end;
         }
     }
-    adus.sort_by_key(|adu| adu.seen.map(|seen| seen.first));
+    adus.sort_by_key(|placed| placed.adu.seen.map(|seen| seen.first));
     adus
 }
 

@@ -163,6 +163,7 @@ impl DatagramObserver {
             close: Close::NotSeen,
             t_close: None,
             adus,
+            pauses: PerSide::default(),
         };
         (class, vector)
     }

@@ -2,12 +2,15 @@
 
 use std::num::NonZeroU16;
 
+use crate::workload::ASSUMED_MSS;
+
 use super::adus::Runs;
 use super::coverage::Coverage;
 use super::exchange::Sent;
 use super::gaps::Gaps;
-use super::recovery::{Recovery, Situation};
+use super::recovery::{Passed, Recovery, Situation};
 use super::transit::{NEVER, Timed};
+use super::writes::{self, Writes};
 
 /// A jump by more than this many of the largest windows is suspicious (methods A.1.2).
 pub(super) const WINDOWS_PER_JUMP: u64 = 16;
@@ -43,6 +46,10 @@ pub(super) struct End {
     pub fin_seen: u64,
     /// Loss and its repair, since the first sign of it.
     pub recovery: Option<Box<Recovery>>,
+    /// What tells the pauses of its program, from its second data segment on.
+    pub writes: Option<Box<Writes>>,
+    /// When `acked` grew.
+    pub acked_at: u64,
     pub packets: u32,
     pub data_segments: u32,
     pub isn: u32,
@@ -87,6 +94,8 @@ impl End {
             fin_at: 0,
             fin_seen: NEVER,
             recovery: None,
+            writes: None,
+            acked_at: 0,
             packets: 0,
             data_segments: 0,
             isn: 0,
@@ -122,6 +131,9 @@ impl End {
     pub fn sample(&mut self, transit: u64, at_once: bool) {
         self.min_transit = self.min_transit.min(transit);
         self.at_once |= at_once;
+        if let Some(writes) = self.writes.as_mut().filter(|_| at_once) {
+            writes.sample(transit);
+        }
     }
 
     /// Minimum one-side transit time. Where only data ever answered, later than TCP delays an acknowledgement, the
@@ -129,6 +141,28 @@ impl End {
     pub fn transit(&self) -> Option<u64> {
         let known = self.min_transit != NEVER && (self.at_once || self.min_transit <= LONGEST_ACK_DELAY);
         known.then_some(self.min_transit)
+    }
+
+    /// New data passed in order, in one ADU with the data before it if it is `inside`: `peer` is the other end.
+    pub fn note_write(&mut self, passed: &Passed, inside: bool, peer: &End) {
+        let Passed { start, end, at: now, .. } = *passed;
+        if self.data_segments < 2 {
+            return;
+        }
+        let scale = self.window_scale.and(peer.window_scale).unwrap_or(0);
+        let sent = writes::Sent {
+            start,
+            end,
+            now,
+            acked: self.acked,
+            before: self.last_data,
+            mss: peer.mss.map_or(ASSUMED_MSS, u64::from),
+            window: u64::from(peer.last_window) << scale,
+            inside,
+        };
+        let transit = self.transit();
+        let (acked, acked_at) = (self.acked, self.acked_at);
+        self.writes.get_or_insert_with(|| Box::new(Writes::new(transit, acked, acked_at))).sent(&sent);
     }
 
     pub fn recovery(&mut self) -> &mut Recovery {

@@ -41,6 +41,7 @@ mod sequence;
 mod slab;
 mod tombstone;
 mod transit;
+mod writes;
 
 pub use counts::{
     Class, ClassCounts, Counts, DatagramCounts, DoubledCounts, FlowCounts, KeptPayload, LeftOut, SideRule, Tally,

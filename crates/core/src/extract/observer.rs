@@ -4,7 +4,7 @@ use std::num::NonZeroU16;
 
 use crate::time::{Duration, Time};
 use crate::units::LINK_HEADER_BYTES;
-use crate::wire::{Flags, Segment};
+use crate::wire::{Flags, Segment, Timestamps};
 use crate::workload::{
     Close, ConnectionVector, Endpoint, Evidence, InitiatorRule, LinkSide, Pattern, PerSide, Protocol, Segments, Side,
 };
@@ -50,6 +50,8 @@ pub struct Seen {
     pub mss: Option<u16>,
     /// Window scale option, on SYNs.
     pub window_scale: Option<u8>,
+    /// Timestamps option.
+    pub timestamps: Option<Timestamps>,
 }
 
 impl From<&Segment> for Seen {
@@ -64,6 +66,7 @@ impl From<&Segment> for Seen {
             ip_id: segment.ip_id,
             mss: segment.mss,
             window_scale: segment.window_scale,
+            timestamps: segment.timestamps,
         }
     }
 }
@@ -174,6 +177,7 @@ impl Observer {
                 + end.runs.heap_bytes()
                 + end.timed.heap_bytes()
                 + recovery
+                + end.writes.as_ref().map_or(0, |writes| writes.heap_bytes())
         };
         self.ends.iter().map(end).sum::<usize>() + self.other_space.as_ref().map_or(0, |_| size_of::<OtherSpace>())
     }
@@ -348,6 +352,12 @@ impl Observer {
             }
         }
         own.last_window = seen.window;
+        if let (Some(writes), Some(stamps)) = (&mut own.writes, seen.timestamps) {
+            writes.echo(now, stamps.echo);
+        }
+        if let Some(writes) = &mut peer.writes {
+            writes.heard(now, ack, seen.window, seen.timestamps);
+        }
         let end = start + u64::from(seen.payload_bytes);
         let mut arrival = Arrival::default();
         if seen.payload_bytes > 0 {
@@ -399,6 +409,7 @@ impl Observer {
         let (first_seen, high) = (own.coverage.low(), own.coverage.high());
         let frontier = own.coverage.contiguous();
         let after_quiet = start >= high && own.is_after_quiet(now, self.quiet, min_rtt);
+        let inside = !after_quiet && own.runs.continues(ack, !self.concurrent);
         let mut arrival = Arrival::default();
         let mut late = None;
         let mut from = start;
@@ -443,6 +454,9 @@ impl Observer {
                 return Arrival::default();
             }
             own.data_segments = own.data_segments.saturating_add(1);
+            if let Some(writes) = &mut own.writes {
+                writes.lost(high);
+            }
             let (situation, original) = (own.situation(min_rtt), own.timed.passing_of(start, end));
             if own.recovery().duplicate(passed, original, &situation) != Duplicate::Copy {
                 own.repeated = true;
@@ -451,6 +465,11 @@ impl Observer {
             return arrival;
         }
         own.data_segments = own.data_segments.saturating_add(1);
+        if start == high && late.is_none() {
+            own.note_write(&passed, inside, peer);
+        } else if let Some(writes) = &mut own.writes {
+            writes.lost(end.max(high));
+        }
         if let Some((hole, opened)) = late {
             let late = Late { passed, hole, lag: now - opened, before_capture: start < first_seen };
             let situation = own.situation(min_rtt);
@@ -490,7 +509,7 @@ impl Observer {
         let stream = |side: Side, end| stream(end, &gaps[side as usize], missing);
         let streams =
             PerSide { initiator: stream(Side::Initiator, initiator), acceptor: stream(Side::Acceptor, acceptor) };
-        let adus = adus::adus(&streams, pattern);
+        let (adus, pauses) = adus::adus(&streams, pattern);
         let complete = self.ends.iter().any(|end| end.syn) && self.close != Close::NotSeen;
         let class = match () {
             () if adus.is_empty() => Class::NoData,
@@ -554,6 +573,7 @@ impl Observer {
             t_close: (self.close != Close::NotSeen)
                 .then(|| Duration::from_nanos(self.closed_at).saturating_sub(last_data)),
             adus,
+            pauses,
         };
         (class, vector)
     }
@@ -576,7 +596,8 @@ pub(super) struct Remains {
 
 /// The data of an end, for its ADUs.
 fn stream<'a>(end: &'a End, gaps: &'a Gaps, missing: Missing) -> Stream<'a> {
-    Stream { runs: &end.runs, low: end.coverage.low(), gaps, missing }
+    let pauses = end.writes.as_ref().map_or(&[][..], |writes| writes.pauses());
+    Stream { runs: &end.runs, low: end.coverage.low(), gaps, missing, pauses }
 }
 
 /// SYN and SYN/ACK: options, numbering, handshake. Returns where another number space of `own` begins, if two SYN/ACKs
@@ -637,6 +658,7 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
     if ack > peer.acked {
         let is_first = peer.acked == 0;
         peer.acked = ack;
+        peer.acked_at = now;
         peer.duplicate_acks = 0;
         if peer.first_ack == NEVER && !is_first {
             peer.first_ack = now;
@@ -652,6 +674,9 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
         && peer.coverage.high() > ack
     {
         peer.duplicate_acks = peer.duplicate_acks.saturating_add(1);
+        if let Some(writes) = &mut peer.writes {
+            writes.lost(peer.coverage.high());
+        }
         if peer.duplicate_acks == ASKING {
             peer.recovery().asked(now);
         }

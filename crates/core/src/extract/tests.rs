@@ -48,6 +48,7 @@ impl Transcript {
             ip_id: std::num::NonZeroU16::new(self.ip_id),
             mss: (flags & Flags::SYN != 0).then_some(1460),
             window_scale: (flags & Flags::SYN != 0).then_some(7),
+            timestamps: None,
         };
         self.observer.handle_segment(Time::from_nanos(micros * 1000), side, &seen).new_bytes
     }

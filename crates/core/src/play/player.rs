@@ -225,8 +225,11 @@ impl Player {
             Phase::Writing => {
                 let end = script.steps()[self.next as usize].end;
                 let bytes = end - self.written;
+                let before = self.next.checked_sub(1).map(|before| script.steps()[before as usize]);
+                if before.is_none_or(|before| !before.goes_on) {
+                    self.request_start = Time::MAX;
+                }
                 self.written = end;
-                self.request_start = Time::MAX;
                 self.phase = Phase::Transmitting;
                 Some(Action::Write(bytes))
             }
@@ -269,7 +272,7 @@ impl Player {
                     self.phase = Phase::Receiving;
                     return completed;
                 }
-                if step.is_response && self.side == Side::Initiator {
+                if step.is_response && !step.goes_on && self.side == Side::Initiator {
                     completed = Some(EpochTimes { epoch: step.epoch, start: self.request_start, end: now });
                 }
             }

@@ -99,7 +99,15 @@ impl Prefill {
         }
         // Of long connections little may be left.
         adus.shrink_to_fit();
+        let before = Side::BOTH.map(|side| vector.bytes(side));
         (vector.start, vector.adus) = (start, adus);
+        for side in Side::BOTH {
+            let over = before[side as usize] - vector.bytes(side);
+            vector.pauses[side].retain_mut(|pause| {
+                pause.after_bytes = pause.after_bytes.saturating_sub(over);
+                pause.after_bytes > 0
+            });
+        }
         Some(Placed { vector, in_progress: true })
     }
 }

@@ -1,35 +1,41 @@
 //! The data of a vector while it is played: nobody needs it but its script, until the connection is recorded.
 
-use crate::workload::{Adu, ConnectionVector};
+use crate::workload::{Adu, ConnectionVector, Pause, PerSide};
 
-/// Vectors with more ADUs are put away. Few have, and they are open for longest: of the memory that open connections of a
+/// Vectors with more ADUs and pauses are put away. Few have, and they are open for longest: of the memory that open connections of a
 /// busy link take, nearly all is theirs.
 const LONG: usize = 16;
-/// The most bytes that an ADU takes in postcard: numbers take what they need, 64 bits at most ten.
+/// The most bytes that an ADU or a pause takes in postcard: numbers take what they need, 64 bits at most ten.
 const MOST_BYTES: usize = 62;
 
-/// The ADUs of a vector in a fifth of the memory, if there are many; otherwise they stay with it.
+/// The ADUs of a vector and their pauses in a fifth of the memory, if there are many; otherwise they stay with it.
 #[derive(Clone, Debug, Default)]
 pub struct PutAway(Option<Box<[u8]>>);
 
+/// What is put away.
+type Data = (Vec<Adu>, PerSide<Vec<Pause>>);
+
 impl PutAway {
-    /// Takes the ADUs out of `vector`.
+    /// Takes the ADUs and pauses out of `vector`.
     pub fn new(vector: &mut ConnectionVector) -> PutAway {
-        if vector.adus.len() <= LONG {
+        let items = vector.adus.len() + vector.pauses.initiator.len() + vector.pauses.acceptor.len();
+        if items <= LONG {
             return PutAway(None);
         }
-        let mut room = vec![0; MOST_BYTES * (1 + vector.adus.len())];
-        let packed = postcard::to_slice(&vector.adus, &mut room).ok().map(|bytes| Box::from(&*bytes));
-        if packed.is_some() {
-            vector.adus = Vec::new();
+        let mut room = vec![0; MOST_BYTES * (1 + items)];
+        let data: Data = (std::mem::take(&mut vector.adus), std::mem::take(&mut vector.pauses));
+        let packed = postcard::to_slice(&data, &mut room).ok().map(|bytes| Box::from(&*bytes));
+        if packed.is_none() {
+            (vector.adus, vector.pauses) = data;
         }
         PutAway(packed)
     }
 
-    /// Gives `vector` back its ADUs.
+    /// Gives `vector` back what was taken.
     pub fn give_back(&mut self, vector: &mut ConnectionVector) {
         if let Some(bytes) = self.0.take() {
-            vector.adus = postcard::from_bytes::<Vec<Adu>>(&bytes).expect("what was packed can be unpacked");
+            (vector.adus, vector.pauses) =
+                postcard::from_bytes::<Data>(&bytes).expect("what was packed can be unpacked");
         }
     }
 }
@@ -52,11 +58,15 @@ mod tests {
             seen: (!n.is_multiple_of(5)).then_some(Span { first: Duration::from_secs(1), last: most }),
             packets: [None, Some(u32::MAX)][n % 2],
         };
-        for many in [0, LONG, LONG + 1, 5_000] {
-            let whole = ConnectionVector { adus: (0..many).map(adu).collect(), ..ConnectionVector::default() };
+        let pause = Pause { after_bytes: u64::MAX, length: most };
+        for (many, pauses) in [(0, 0), (LONG, 0), (LONG, 1), (LONG + 1, 0), (1, LONG), (5_000, 5_000)] {
+            let pauses = PerSide { initiator: vec![pause; pauses / 2], acceptor: vec![pause; pauses - pauses / 2] };
+            let is_long = many + pauses.initiator.len() + pauses.acceptor.len() > LONG;
+            let adus = (0..many).map(adu).collect();
+            let whole = ConnectionVector { adus, pauses, ..ConnectionVector::default() };
             let mut vector = whole.clone();
             let mut put_away = PutAway::new(&mut vector);
-            assert_eq!(vector.adus.is_empty(), many == 0 || many > LONG);
+            assert_eq!(vector.adus.is_empty(), many == 0 || is_long);
             put_away.give_back(&mut vector);
             assert_eq!(vector, whole);
         }

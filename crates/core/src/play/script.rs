@@ -4,13 +4,13 @@ use crate::play::waits::ReplayModel;
 use crate::time::{Duration, Time};
 use crate::workload::{Close, ConnectionVector, Pattern, PerSide, Side};
 
-/// One ADU to send, and the wait before it.
+/// One write of an ADU, mostly all of it, and the wait before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Payload bytes its sender has sent when it is over. Always more than before it.
     pub end: u64,
     /// How long its sender waits before it: after the handshake, after the whole previous ADU of the other side was
-    /// received, or after the last byte of the sender's own previous ADU was first transmitted.
+    /// received, or after the last byte of the sender's own previous ADU, or of the write before, was first transmitted.
     pub wait: Duration,
     /// Position of its epoch, half epochs counted (methods A.5.6); 0 for concurrent vectors.
     pub epoch: u32,
@@ -18,6 +18,8 @@ pub struct Step {
     pub side: Side,
     /// It is the response of an epoch that has a request.
     pub is_response: bool,
+    /// Another write of the same ADU follows.
+    pub goes_on: bool,
 }
 
 /// What is replayed of one vector, shared by the players of its two ends.
@@ -59,6 +61,7 @@ impl Script {
             Some(raw) => model.waits.corrected(raw, transit(side).filter(|_| side == Side::Acceptor)),
             None => Duration::ZERO,
         };
+        let mut pauses = Side::BOTH.map(|side| vector.pauses[side].iter().filter(|_| model.writes).peekable());
         let mut steps: Vec<Step> = Vec::with_capacity(vector.adus.len());
         let mut totals = PerSide::default();
         let mut previous: Option<usize> = None;
@@ -79,8 +82,17 @@ impl Script {
             if sequential && !steps.is_empty() && !is_response {
                 epoch += 1;
             }
+            let mut step = Step { end: 0, wait, epoch, side: adu.side, is_response, goes_on: true };
+            let mut written = totals[adu.side];
             totals[adu.side] += adu.bytes;
-            steps.push(Step { end: totals[adu.side], wait, epoch, side: adu.side, is_response });
+            while let Some(pause) = pauses[adu.side as usize].next_if(|pause| pause.after_bytes < totals[adu.side]) {
+                if pause.after_bytes > written {
+                    written = pause.after_bytes;
+                    steps.push(Step { end: written, ..step });
+                    step.wait = pause.length;
+                }
+            }
+            steps.push(Step { end: totals[adu.side], goes_on: false, ..step });
             previous = Some(index);
             last_of[adu.side] = Some(index);
         }
@@ -121,7 +133,8 @@ impl Script {
     pub fn then_endless(self, sender: Side, until: Time) -> Script {
         debug_assert_eq!(self.pattern, Pattern::Sequential);
         let epoch = self.steps.last().map_or(0, |step| step.epoch + 1);
-        let step = Step { end: u64::MAX, wait: Duration::ZERO, epoch, side: sender, is_response: false };
+        let step =
+            Step { end: u64::MAX, wait: Duration::ZERO, epoch, side: sender, is_response: false, goes_on: false };
         let steps = self.steps.iter().copied().chain([step]).collect();
         Script { steps, ending: Ending::Endless(until), ..self }
     }

@@ -63,11 +63,14 @@ pub struct ReplayModel {
     pub lead_in: bool,
     /// Wait between the last ADU and the close.
     pub t_close: bool,
+    /// Pauses inside ADUs.
+    pub writes: bool,
 }
 
 impl ReplayModel {
     /// Profile `aikat-2010`: {500 ms, none}, no lead-in, closes at once.
-    pub const AIKAT_2010: ReplayModel = ReplayModel { waits: Waits::PUBLISHED, lead_in: false, t_close: false };
+    pub const AIKAT_2010: ReplayModel =
+        ReplayModel { waits: Waits::PUBLISHED, lead_in: false, t_close: false, writes: false };
 
     /// The same for a connection in progress, whose first waits are the rest of waits between data.
     pub const fn in_progress(self) -> ReplayModel {
@@ -76,7 +79,7 @@ impl ReplayModel {
 
     /// `waits` with lead-in and time to close (the default of methods M.3).
     pub const fn with_waits(waits: Waits) -> ReplayModel {
-        ReplayModel { waits, lead_in: true, t_close: true }
+        ReplayModel { waits, lead_in: true, t_close: true, writes: true }
     }
 }
 

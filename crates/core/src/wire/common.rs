@@ -53,7 +53,7 @@ fn v6(packet: &[u8]) -> Option<Segment> {
     transport(bytes, length, length + 40, 0, ip::v6_addresses(header))
 }
 
-/// TCP without SYN, so that no option matters. A length of 0, which says nothing, is below that of the header.
+/// TCP without SYN and with no options but timestamps. A length of 0, which says nothing, is below that of the header.
 #[inline(always)]
 fn transport(
     bytes: &[u8],
@@ -67,5 +67,11 @@ fn transport(
     if header_length < 20 || header_length > length || Flags(header[13]).syn() {
         return None;
     }
-    Some(tcp::segment(header, addresses, identification, length - header_length, total_length))
+    let segment = tcp::segment(header, addresses, identification, length - header_length, total_length);
+    if header_length == 20 {
+        return Some(segment);
+    }
+    // Selective acknowledgements and the like beside them take the general way.
+    let timestamps = tcp::common_timestamps(bytes.get(20..header_length as usize)?)?;
+    Some(Segment { timestamps: Some(timestamps), ..segment })
 }

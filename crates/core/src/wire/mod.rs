@@ -26,5 +26,5 @@ pub use decoder::Decoder;
 pub use ecn::Ecn;
 pub use fragments::FragmentCounts;
 pub use link::LinkType;
-pub use packet::{Address, Datagram, Flags, Parsed, Segment, Vlan};
+pub use packet::{Address, Datagram, Flags, Parsed, Segment, Timestamps, Vlan};
 pub use set_aside::{SetAside, SetAsideCounts};

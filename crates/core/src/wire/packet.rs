@@ -89,6 +89,15 @@ impl Flags {
     }
 }
 
+/// The timestamps option (RFC 7323 section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamps {
+    /// The sender's clock.
+    pub value: u32,
+    /// The latest clock of the other end that it has heard; meaningful if the ACK flag is set.
+    pub echo: u32,
+}
+
 /// A TCP segment as a monitor saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -115,6 +124,8 @@ pub struct Segment {
     pub mss: Option<u16>,
     /// Window scale option, looked for on SYNs.
     pub window_scale: Option<u8>,
+    /// Timestamps option.
+    pub timestamps: Option<Timestamps>,
     /// The VLAN it was tagged with on this link.
     pub vlan: Option<Vlan>,
     /// Side of the link it came from, where the capture marks directions.

@@ -1,9 +1,9 @@
-//! The TCP header (RFC 9293) and the two options extraction needs.
+//! The TCP header (RFC 9293) and the options extraction needs.
 
 use std::num::NonZeroU16;
 
 use super::ip;
-use super::packet::{Address, Flags, Segment};
+use super::packet::{Address, Flags, Segment, Timestamps};
 use super::set_aside::SetAside;
 use crate::units::LINK_HEADER_BYTES;
 
@@ -13,6 +13,7 @@ mod option {
     pub const NO_OPERATION: u8 = 1;
     pub const MAXIMUM_SEGMENT_SIZE: u8 = 2;
     pub const WINDOW_SCALE: u8 = 3;
+    pub const TIMESTAMPS: u8 = 8;
 }
 
 /// RFC 7323 section 2.3: a shift above 14 is read as 14.
@@ -32,11 +33,26 @@ pub(super) fn parse(bytes: &[u8], length: u32, ip: &ip::Header) -> Result<Segmen
         return Err(SetAside::Malformed);
     }
     let mut segment = segment(header, ip.addresses, ip.identification, length - header_length, ip.total_length);
-    if segment.flags.syn() && header_length > 20 {
+    if header_length > 20 {
         let end = bytes.len().min(header_length as usize);
-        (segment.mss, segment.window_scale) = options(bytes.get(20..end).unwrap_or_default());
+        let bytes = bytes.get(20..end).unwrap_or_default();
+        if segment.flags.syn() {
+            segment = options(bytes, segment);
+        } else {
+            segment.timestamps = common_timestamps(bytes).or_else(|| options(bytes, segment).timestamps);
+        }
     }
     Ok(segment)
+}
+
+/// The timestamps of a segment whose options are laid out as RFC 7323 appendix A recommends, and nearly everyone does.
+#[inline(always)]
+pub(super) fn common_timestamps(options: &[u8]) -> Option<Timestamps> {
+    const LAYOUT: [u8; 4] = [option::NO_OPERATION, option::NO_OPERATION, option::TIMESTAMPS, 10];
+    let (layout, rest) = options.split_first_chunk::<4>()?;
+    let [v0, v1, v2, v3, e0, e1, e2, e3] = *rest.first_chunk::<8>()?;
+    (*layout == LAYOUT)
+        .then(|| Timestamps { value: u32::from_be_bytes([v0, v1, v2, v3]), echo: u32::from_be_bytes([e0, e1, e2, e3]) })
 }
 
 /// The segment with this TCP header, as far as its first 16 bytes tell.
@@ -60,31 +76,37 @@ pub(super) fn segment(
         link_bytes: total_length.saturating_add(LINK_HEADER_BYTES),
         mss: None,
         window_scale: None,
+        timestamps: None,
         vlan: None,
         from: None,
         macs: None,
     }
 }
 
-/// The MSS and window scale options among `bytes`; a broken or cut option ends the search. An MSS of 0 offers none: nobody
-/// could send anything.
-fn options(mut bytes: &[u8]) -> (Option<u16>, Option<u8>) {
-    let (mut mss, mut window_scale) = (None, None);
+/// `segment` with what the options among `bytes` say; a broken or cut option ends the search. MSS and window scale count on SYNs
+/// only. An MSS of 0 offers none: nobody could send anything.
+fn options(mut bytes: &[u8], mut segment: Segment) -> Segment {
+    let syn = segment.flags.syn();
     loop {
         bytes = match *bytes {
             [] | [option::END, ..] => break,
             [option::NO_OPERATION, ref rest @ ..] => rest,
-            [option::MAXIMUM_SEGMENT_SIZE, 4, high, low, ref rest @ ..] => {
-                mss = Some(u16::from_be_bytes([high, low])).filter(|mss| *mss > 0);
+            [option::MAXIMUM_SEGMENT_SIZE, 4, high, low, ref rest @ ..] if syn => {
+                segment.mss = Some(u16::from_be_bytes([high, low])).filter(|mss| *mss > 0);
                 rest
             }
-            [option::WINDOW_SCALE, 3, shift, ref rest @ ..] => {
-                window_scale = Some(shift.min(LARGEST_SHIFT));
+            [option::WINDOW_SCALE, 3, shift, ref rest @ ..] if syn => {
+                segment.window_scale = Some(shift.min(LARGEST_SHIFT));
+                rest
+            }
+            [option::TIMESTAMPS, 10, v0, v1, v2, v3, e0, e1, e2, e3, ref rest @ ..] => {
+                let (value, echo) = (u32::from_be_bytes([v0, v1, v2, v3]), u32::from_be_bytes([e0, e1, e2, e3]));
+                segment.timestamps = Some(Timestamps { value, echo });
                 rest
             }
             [_, length, ..] if (2..=bytes.len()).contains(&usize::from(length)) => &bytes[usize::from(length)..],
             _ => break,
         };
     }
-    (mss, window_scale)
+    segment
 }

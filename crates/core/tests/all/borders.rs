@@ -49,6 +49,7 @@ impl Link {
             ip_id: None,
             mss: (flags & SYN != 0).then_some(1460),
             window_scale: None,
+            timestamps: None,
             vlan: None,
             from: None,
             macs: None,

@@ -39,6 +39,7 @@ fn observe(events: &[Event]) -> ConnectionVector {
             ip_id: None,
             mss: None,
             window_scale: None,
+            timestamps: None,
         };
         observer.handle_segment(Time::from_nanos(event.micros * 1000), event.side, &seen);
     };

@@ -59,6 +59,7 @@ impl Capture {
             ip_id: None,
             mss: None,
             window_scale: (flags & SYN != 0).then_some(2),
+            timestamps: None,
             vlan: None,
             from: None,
             macs: None,

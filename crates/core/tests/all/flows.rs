@@ -46,6 +46,7 @@ fn segment(source: Address, destination: Address, payload_bytes: u32) -> Segment
         ip_id: None,
         mss: None,
         window_scale: None,
+        timestamps: None,
         vlan: None,
         from: None,
         macs: None,

@@ -7,13 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use flowloom_core::extract::Missing;
-use flowloom_core::play::{self, Prefill};
+use flowloom_core::play::{self, Prefill, ReplayModel};
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, ParseQuantityError};
 use flowloom_models::generate::SourceModel;
 use flowloom_models::{MOST_WINDOW, Structure};
 
 use super::load::Load;
+use super::replay::Replay;
 use super::rtt::{Rtt, RttModel};
 use flowloom_core::keys::{Amount, KeyError, Quantity, Size, Written};
 
@@ -59,6 +60,9 @@ pub struct Workload {
     pub lead_in: bool,
     /// Replay the time from last data to close (methods M.3); default: true.
     pub t_close: bool,
+    /// Which of what its vectors say of their ends beside data units is replayed (methods A.13).
+    #[serde(skip_serializing_if = "Replay::is_default")]
+    pub replay: Replay,
 }
 
 impl Workload {
@@ -113,6 +117,16 @@ impl Workload {
         }
     }
 
+    /// What of its vectors' times is replayed.
+    pub fn replay_model(&self) -> ReplayModel {
+        let waits = match self.settles_waits() {
+            // They were decided on when the workload was made.
+            true => play::Waits::CORRECTED,
+            false => self.waits.model(),
+        };
+        ReplayModel { waits, lead_in: self.lead_in, t_close: self.t_close, writes: self.replay.writes }
+    }
+
     /// Where the run begins in the workload.
     pub fn prefill(&self) -> Prefill {
         let prefill = Prefill::new(self.prefill.as_ref().map_or(Duration::ZERO, |prefill| prefill.value));
@@ -137,6 +151,7 @@ impl Default for Workload {
             datagrams: DatagramModel::default(),
             lead_in: true,
             t_close: true,
+            replay: Replay::default(),
         }
     }
 }

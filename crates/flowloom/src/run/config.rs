@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use flowloom_core::extract::TrafficSeries;
 use flowloom_core::path::{Placement, Trace};
-use flowloom_core::play::{ReplayModel, Waits};
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
@@ -37,11 +36,6 @@ pub fn config(
     }
     let rest = length.saturating_sub(experiment.workload.prefill().shift()) + Duration::from_nanos(1);
     let window = experiment.measure.duration.as_ref().map_or(rest, |given| given.value);
-    let waits = match experiment.workload.settles_waits() {
-        // They were decided on when the workload was made.
-        true => Waits::CORRECTED,
-        false => experiment.workload.waits.model(),
-    };
     if let Some([start, end]) = &experiment.measure.window
         && end.value > window
     {
@@ -58,7 +52,7 @@ pub fn config(
         classes: senders.classes(),
         traced: experiment.measure.tcp_trace.traced(),
         rules: network.rules.clone().with_measured_loss(experiment.workload.loss == LossChoice::Measured),
-        replay: ReplayModel { waits, lead_in: experiment.workload.lead_in, t_close: experiment.workload.t_close },
+        replay: experiment.workload.replay_model(),
         placement: Placement::Measured,
         unknown_rtt: Duration::from_nanos(facts.rtt_median_ns.unwrap_or(UNKNOWN_RTT.as_nanos())),
         drain: experiment.measure.drain.value,

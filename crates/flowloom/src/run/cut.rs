@@ -83,8 +83,7 @@ mod tests {
     fn cut(keys: &[(&str, &str)], window: u64, vector: &ConnectionVector, outcome: Outcome) -> u64 {
         let experiment = keys.iter().try_fold(Experiment::of("a.pcap"), |made, (key, value)| made.with(key, value));
         let workload = experiment.unwrap().workload;
-        let replay =
-            ReplayModel { waits: workload.waits.model(), lead_in: workload.lead_in, t_close: workload.t_close };
+        let replay = workload.replay_model();
         let (window, drain) = (SECS(window), SECS(1));
         let mut cut = Cut::new(&workload, replay, 0..window.as_nanos(), Time::ZERO + window + drain);
         cut.connection(vector, outcome);

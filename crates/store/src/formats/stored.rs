@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, PerSide, Repaired, Repeated, Segments, Side, Span,
+    Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, PerSide, Repaired, Repeated, Segments, Side,
+    Span,
 };
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,7 @@ record! {
         pattern: String, complete: bool, handshake_repeated: bool, close: String, initiator: StoredEnd,
         acceptor: StoredEnd, adus: Vec<StoredAdu>;
         label_subset: u64, label_id: u64, syn_rtt_ns: u64, stated_rtt_ns: u64, lifetime_ns: u64, t_close_ns: u64,
+        initiator_pauses: Vec<StoredPause>, acceptor_pauses: Vec<StoredPause>,
     }
 }
 
@@ -64,6 +66,11 @@ record! {
         side: String, bytes: u64, waiter: String;
         missing_bytes: u64, wait_ns: u64, first_seen_ns: u64, last_seen_ns: u64, packets: u32,
     }
+}
+
+record! {
+    /// A pause inside an ADU.
+    StoredPause { after_bytes: u64, length_ns: u64; }
 }
 
 fn name<T: Text>(value: T) -> String {
@@ -101,6 +108,8 @@ impl From<&ConnectionVector> for StoredVector {
             initiator: StoredEnd::from(&vector.ends.initiator),
             acceptor: StoredEnd::from(&vector.ends.acceptor),
             adus: vector.adus.iter().map(StoredAdu::from).collect(),
+            initiator_pauses: stored_pauses(&vector.pauses.initiator),
+            acceptor_pauses: stored_pauses(&vector.pauses.acceptor),
         }
     }
 }
@@ -177,6 +186,24 @@ impl From<&Adu> for StoredAdu {
     }
 }
 
+/// Nothing if there are none.
+fn stored_pauses(pauses: &[Pause]) -> Option<Vec<StoredPause>> {
+    let stored = |pause: &Pause| StoredPause { after_bytes: pause.after_bytes, length_ns: pause.length.as_nanos() };
+    (!pauses.is_empty()).then(|| pauses.iter().map(stored).collect())
+}
+
+/// The pauses of an end that sends `bytes`, which come in order and inside them.
+fn pauses(stored: Option<Vec<StoredPause>>, bytes: u64) -> Result<Vec<Pause>, Flaw> {
+    let pause =
+        |pause: StoredPause| Pause { after_bytes: pause.after_bytes, length: Duration::from_nanos(pause.length_ns) };
+    let pauses: Vec<Pause> = stored.unwrap_or_default().into_iter().map(pause).collect();
+    let places = std::iter::once(0).chain(pauses.iter().map(|pause| pause.after_bytes)).chain([bytes]);
+    if !pauses.is_empty() && !places.is_sorted_by(|before, after| before < after) {
+        return Err(Flaw::new("pauses of an end outside its data or out of order", ""));
+    }
+    Ok(pauses)
+}
+
 impl StoredVector {
     /// The vector this says, if it can be one.
     pub(super) fn vector(self) -> Result<ConnectionVector, Flaw> {
@@ -188,7 +215,7 @@ impl StoredVector {
             (None, None) => None,
             (subset, id) => Some(Label { subset: subset.unwrap_or_default(), id: id.unwrap_or_default() }),
         };
-        let vector = ConnectionVector {
+        let mut vector = ConnectionVector {
             id: self.id,
             label,
             protocol: of_name(&self.protocol, "protocol")?,
@@ -206,6 +233,7 @@ impl StoredVector {
             close: of_name(&self.close, "close")?,
             t_close: time(self.t_close_ns),
             adus: self.adus.into_iter().map(StoredAdu::adu).collect::<Result<_, _>>()?,
+            pauses: PerSide::default(),
         };
         for side in Side::BOTH {
             let own = vector.adus.iter().filter(|adu| adu.side == side);
@@ -213,6 +241,10 @@ impl StoredVector {
                 return Err(Flaw::new("one end sends more than 256 TiB", ""));
             }
         }
+        vector.pauses = PerSide {
+            initiator: pauses(self.initiator_pauses, vector.bytes(Side::Initiator))?,
+            acceptor: pauses(self.acceptor_pauses, vector.bytes(Side::Acceptor))?,
+        };
         Ok(vector)
     }
 }

@@ -19,6 +19,15 @@ use super::value::{Field, Physical, Value};
 pub(crate) struct Column<R> {
     pub(super) leaves: Vec<Leaf<R>>,
     pub(super) schema: TypePtr,
+    /// The first version of its table that has it.
+    pub(super) since: u64,
+}
+
+impl<R> Column<R> {
+    /// The same, in files of `version` and later; rows of others keep what a blank row has.
+    pub(crate) fn since(self, version: u64) -> Column<R> {
+        Column { since: version, ..self }
+    }
 }
 
 /// What Parquet calls a column: one sequence of values.
@@ -87,7 +96,7 @@ pub(crate) fn column<R: 'static, F: Field + 'static>(
         numeric: is_numeric::<F::Value>(),
         codec: Box::new(Flat { get, set, held: Held::default(), row: PhantomData }),
     };
-    Column { leaves: vec![leaf], schema: leaf_schema::<F>(name) }
+    Column { leaves: vec![leaf], schema: leaf_schema::<F>(name), since: 1 }
 }
 
 /// A column without a counterpart in the row: computed for those who open the file elsewhere, ignored on reading.
@@ -139,7 +148,7 @@ pub(crate) fn list<R: 'static, E: Clone + Send + 'static>(
             codec: Box::new(List { leads: index == 0, blank: blank.clone(), get, get_mut, member: member.codec }),
         })
         .collect();
-    Column { leaves, schema }
+    Column { leaves, schema, since: 1 }
 }
 
 fn is_numeric<V: Value>() -> bool {

@@ -41,7 +41,7 @@ impl<R: Row> TableReader<R> {
     pub(crate) fn open(path: &Path, version: u64) -> Result<TableReader<R>, FileError> {
         let format = R::TABLE;
         let file = open_file(path, format)?;
-        let reader = TableReader {
+        let mut reader = TableReader {
             path: path.to_owned(),
             file,
             columns: R::columns(),
@@ -67,6 +67,7 @@ impl<R: Row> TableReader<R> {
         if found >= digests::FIRST_VERSION && !reader.is_protected() {
             return Err(FileError::Changed { path: path.to_owned(), part: Part::Metadata });
         }
+        reader.columns.retain(|column| column.since <= found);
         if found == 0 || !reader.has_expected_columns() {
             return Err(metadata_error(path, format!("its columns are not those of version {found}")));
         }

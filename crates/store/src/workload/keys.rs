@@ -1,6 +1,7 @@
 //! The version of workload files, and the keys of what they say beside their rows.
 
-/// The version written; earlier ones are read too. Version 2 has the columns of version 1, and digests of all of the file.
+/// The version written; earlier ones are read too. Version 2 has what ends did inside their ADUs, and
+/// digests of all of the file.
 pub const VERSION: u64 = 2;
 
 /// Metadata key: [`WorkloadFacts`](super::WorkloadFacts) without the series, as JSON.

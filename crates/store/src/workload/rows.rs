@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{
-    Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Repaired, Repeated, Segments, Side, Span,
+    Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, Repaired, Repeated, Segments, Side, Span,
 };
 
 use crate::table::{Column, Row, column, derived, element, list};
@@ -52,11 +52,15 @@ impl Row for ConnectionVector {
             columns.extend(endpoint_columns(side));
         }
         columns.push(adus());
+        columns.extend([
+            pauses("initiator_pauses", |v| &v.pauses.initiator, |v| &mut v.pauses.initiator),
+            pauses("acceptor_pauses", |v| &v.pauses.acceptor, |v| &mut v.pauses.acceptor),
+        ]);
         columns
     }
 
     fn weight(&self) -> usize {
-        1 + self.adus.len()
+        1 + self.adus.len() + self.pauses.initiator.len() + self.pauses.acceptor.len()
     }
 }
 
@@ -258,4 +262,17 @@ fn adus() -> Column<ConnectionVector> {
             element("packets", |adu: &Adu| adu.packets, |adu, x| adu.packets = x),
         ],
     )
+}
+
+/// The pauses of one end inside its ADUs.
+fn pauses(
+    name: &str,
+    get: fn(&ConnectionVector) -> &Vec<Pause>,
+    get_mut: fn(&mut ConnectionVector) -> &mut Vec<Pause>,
+) -> Column<ConnectionVector> {
+    let members = vec![
+        element("after_bytes", |pause: &Pause| pause.after_bytes, |pause, x| pause.after_bytes = x),
+        element("length_ns", |pause: &Pause| pause.length, |pause, x| pause.length = x),
+    ];
+    list(name, Pause::default(), get, get_mut, members).since(2)
 }

@@ -133,6 +133,7 @@ mod tests {
                         ip_id: None,
                         mss: None,
                         window_scale: None,
+                        timestamps: None,
                         vlan: None,
                         from: None,
                         macs: None,

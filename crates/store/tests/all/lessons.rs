@@ -57,6 +57,7 @@ impl Made {
                 ip_id: None,
                 mss: None,
                 window_scale: None,
+                timestamps: None,
                 vlan: self.vlan,
                 from: None,
                 macs: None,

@@ -1,9 +1,11 @@
 //! Random vectors for the tests of stored forms.
 
+use std::collections::BTreeMap;
+
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
     Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, Label, LinkSide, Pattern,
-    PerSide, Protocol, Segments, Side, Span,
+    Pause, PerSide, Protocol, Segments, Side, Span,
 };
 use proptest::prelude::*;
 
@@ -121,10 +123,16 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
     let protocol = prop::sample::select(vec![Protocol::Tcp, Protocol::Udp, Protocol::Quic]);
     let evidence =
         prop::sample::select(vec![Evidence::Packets, Evidence::VectorFile, Evidence::FlowRecord, Evidence::Model]);
-    (identity, (label, protocol, evidence), times, endpoint(), endpoint(), close, adus).prop_map(
-        |(identity, (label, protocol, evidence), times, initiator, acceptor, close, adus)| {
+    let places = [(); 2].map(|()| prop::collection::vec((any::<u16>(), duration()), 0..4));
+    (identity, (label, protocol, evidence), times, endpoint(), endpoint(), close, adus, places).prop_map(
+        |(identity, (label, protocol, evidence), times, initiator, acceptor, close, adus, places)| {
             let [syn_rtt, stated_rtt, lifetime, t_close] = times;
             let (id, start, initiator_side, initiator_rule, pattern, complete, handshake_repeated) = identity;
+            let [of_initiator, of_acceptor] = places;
+            let pauses = PerSide {
+                initiator: pauses(&adus, Side::Initiator, of_initiator),
+                acceptor: pauses(&adus, Side::Acceptor, of_acceptor),
+            };
             ConnectionVector {
                 id,
                 label,
@@ -143,9 +151,22 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
                 close,
                 t_close,
                 adus,
+                pauses,
             }
         },
     )
+}
+
+/// Pauses of `side` inside its data, at these shares of it.
+fn pauses(adus: &[Adu], side: Side, places: Vec<(u16, Duration)>) -> Vec<Pause> {
+    let own = adus.iter().filter(|adu| adu.side == side);
+    let bytes = own.fold(0u64, |sum, adu| sum.saturating_add(adu.bytes));
+    let place = |(share, length): (u16, Duration)| {
+        let after_bytes = (u128::from(bytes) * u128::from(share) >> u16::BITS) as u64;
+        (after_bytes > 0).then_some((after_bytes, length))
+    };
+    let pauses: BTreeMap<u64, Duration> = places.into_iter().filter_map(place).collect();
+    pauses.into_iter().map(|(after_bytes, length)| Pause { after_bytes, length }).collect()
 }
 
 /// `count` plain connections of one request and one response, `gap` apart.

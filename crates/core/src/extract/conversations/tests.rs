@@ -26,6 +26,7 @@ fn segment(source: Address, destination: Address, flags: u8, sequence: u32, payl
         link_bytes: payload_bytes + 54,
         mss: None,
         window_scale: None,
+        timestamps: None,
         vlan: None,
         from: None,
         macs: None,

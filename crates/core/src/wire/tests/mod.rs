@@ -99,6 +99,7 @@ fn every_field_of_a_segment() {
         ip_id: std::num::NonZeroU16::new(1),
         mss: None,
         window_scale: None,
+        timestamps: None,
         vlan: None,
         from: None,
         macs: Some([[2, 0, 0, 0, 0, 0xd], [2, 0, 0, 0, 0, 0xa]]),
