@@ -21,6 +21,7 @@
 //! | `efficiency`, `lengths` | datagrams in cells; the histogram of lengths that a linear programme finds |
 //! | `draws` | what intervals over the seeds of a capture are worth |
 //! | `verdicts` | what verdicts of `compare` are worth: false ones, and differences found |
+//! | `writes` | pauses of programs inside data units, and what only looks like one |
 //! | `multiplexing`, `reproduction` | the study of virtual circuits of 1992; as `docs/evidence/reproductions/caceres-1992.md` |
 //! | `parity` | the simulator beside the kernel, cell by cell |
 //! | `references` | the workloads `campus-2008` and `enterprise-2006` |
@@ -53,6 +54,7 @@ mod sharing;
 mod slow_start;
 mod spurious;
 mod verdicts;
+mod writes;
 
 pub mod check;
 pub mod lengths;
@@ -68,7 +70,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 19] = [
+pub const GROUPS: [&str; 20] = [
     "transcripts",
     "queueing",
     "slow-start",
@@ -85,6 +87,7 @@ pub const GROUPS: [&str; 19] = [
     "efficiency",
     "verdicts",
     "draws",
+    "writes",
     "cell-queue",
     "satellite",
     "multiplexing",
@@ -109,6 +112,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "efficiency" => efficiency::rows(),
         "verdicts" => verdicts::rows(effort),
         "draws" => draws::rows(effort),
+        "writes" => writes::rows(effort),
         "cell-queue" => cell_queue::rows(effort),
         "satellite" => satellite::rows(effort),
         "multiplexing" => multiplexing::rows(effort),

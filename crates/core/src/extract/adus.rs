@@ -170,7 +170,7 @@ pub(super) struct Stream<'a> {
     /// Choice of those that belong to their ADU.
     pub missing: Missing,
     /// Pauses of its program, by sequence number.
-    pub pauses: &'a [writes::Pause],
+    pub pauses: Vec<writes::Pause>,
 }
 
 /// An ADU and where its bytes are among those of its end.
@@ -205,7 +205,7 @@ pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> (Vec<Adu>
 fn pauses(streams: &PerSide<Stream<'_>>, adus: &[Placed]) -> PerSide<Vec<Pause>> {
     let of = |side: Side| {
         let stream = &streams[side];
-        let (mut left, mut sent, mut pauses) = (stream.pauses, 0, Vec::new());
+        let (mut left, mut sent, mut pauses) = (&stream.pauses[..], 0, Vec::new());
         if left.is_empty() {
             return pauses;
         }

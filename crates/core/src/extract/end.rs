@@ -2,9 +2,8 @@
 
 use std::num::NonZeroU16;
 
-use crate::workload::ASSUMED_MSS;
-
 use super::adus::Runs;
+use super::clock::Clock;
 use super::coverage::Coverage;
 use super::exchange::Sent;
 use super::gaps::Gaps;
@@ -48,6 +47,8 @@ pub(super) struct End {
     pub recovery: Option<Box<Recovery>>,
     /// What tells the pauses of its program, from its second data segment on.
     pub writes: Option<Box<Writes>>,
+    /// That of its timestamps.
+    pub clock: Clock,
     /// When `acked` grew.
     pub acked_at: u64,
     pub packets: u32,
@@ -95,6 +96,7 @@ impl End {
             fin_seen: NEVER,
             recovery: None,
             writes: None,
+            clock: Clock::default(),
             acked_at: 0,
             packets: 0,
             data_segments: 0,
@@ -132,7 +134,7 @@ impl End {
         self.min_transit = self.min_transit.min(transit);
         self.at_once |= at_once;
         if let Some(writes) = self.writes.as_mut().filter(|_| at_once) {
-            writes.sample(transit);
+            writes.sample(transit, self.clock.waited());
         }
     }
 
@@ -144,20 +146,21 @@ impl End {
     }
 
     /// New data passed in order, in one ADU with the data before it if it is `inside`: `peer` is the other end.
-    pub fn note_write(&mut self, passed: &Passed, inside: bool, peer: &End) {
+    pub fn note_write(&mut self, passed: &Passed, stamp: Option<u32>, inside: bool, peer: &End) {
+        let round_trip = self.transit().unwrap_or(0).saturating_add(peer.transit().unwrap_or(0));
         let Passed { start, end, at: now, .. } = *passed;
         if self.data_segments < 2 {
             return;
         }
-        let scale = self.window_scale.and(peer.window_scale).unwrap_or(0);
         let sent = writes::Sent {
             start,
             end,
             now,
             acked: self.acked,
             before: self.last_data,
-            mss: peer.mss.map_or(ASSUMED_MSS, u64::from),
-            window: u64::from(peer.last_window) << scale,
+            stamp,
+            waited: self.clock.waited(),
+            round_trip,
             inside,
         };
         let transit = self.transit();

@@ -16,6 +16,7 @@
 //! `packed` how those that wait are held, `counts` what is reported.
 
 mod adus;
+mod clock;
 mod connection;
 pub mod conversations;
 mod counts;

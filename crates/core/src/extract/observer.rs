@@ -342,6 +342,9 @@ impl Observer {
             own.begin_at(sequence::first(first));
         }
         let start = sequence::unwrap(first, own.reference());
+        if let Some(stamps) = seen.timestamps {
+            own.clock.note(now, stamps.value);
+        }
         let ack = if flags.ack() { note_ack(own, peer, now, seen) } else { 0 };
         if !self.handshake.is_complete() && sender == Side::Initiator && flags.ack() && !flags.syn() && peer.syn {
             let first_byte = sequence::unwrap(peer.isn.wrapping_add(1), peer.reference());
@@ -353,7 +356,7 @@ impl Observer {
         }
         own.last_window = seen.window;
         if let (Some(writes), Some(stamps)) = (&mut own.writes, seen.timestamps) {
-            writes.echo(now, stamps.echo);
+            writes.echo(now, stamps.echo, own.clock.waited());
         }
         if let Some(writes) = &mut peer.writes {
             writes.heard(now, ack, seen.window, seen.timestamps);
@@ -361,7 +364,8 @@ impl Observer {
         let end = start + u64::from(seen.payload_bytes);
         let mut arrival = Arrival::default();
         if seen.payload_bytes > 0 {
-            arrival = self.note_data(sender, Passed { start, end, at: now, id: seen.ip_id }, ack);
+            let stamp = seen.timestamps.map(|stamps| stamps.value);
+            arrival = self.note_data(sender, Passed { start, end, at: now, id: seen.ip_id }, stamp, ack);
         }
         if flags.fin() {
             let own = &mut self.ends[sender as usize];
@@ -386,7 +390,7 @@ impl Observer {
         }
     }
 
-    fn note_data(&mut self, sender: Side, passed: Passed, ack: u64) -> Arrival {
+    fn note_data(&mut self, sender: Side, passed: Passed, stamp: Option<u32>, ack: u64) -> Arrival {
         let Passed { start, end, at: now, id } = passed;
         let min_rtt = self.min_rtt();
         let (initiator, acceptor) = self.ends.split_at_mut(1);
@@ -466,7 +470,7 @@ impl Observer {
         }
         own.data_segments = own.data_segments.saturating_add(1);
         if start == high && late.is_none() {
-            own.note_write(&passed, inside, peer);
+            own.note_write(&passed, stamp, inside, peer);
         } else if let Some(writes) = &mut own.writes {
             writes.lost(end.max(high));
         }
@@ -506,9 +510,11 @@ impl Observer {
         let gaps = self.ends.each_mut().map(|end| end.take_gaps(window));
         let [initiator, acceptor] = &self.ends;
         let pattern = if self.concurrent { Pattern::Concurrent } else { Pattern::Sequential };
-        let stream = |side: Side, end| stream(end, &gaps[side as usize], missing);
-        let streams =
-            PerSide { initiator: stream(Side::Initiator, initiator), acceptor: stream(Side::Acceptor, acceptor) };
+        let is_lossy = recoveries.each_ref().map(Option::is_some);
+        let streams = PerSide {
+            initiator: stream(initiator, &gaps[0], missing, is_lossy[0]),
+            acceptor: stream(acceptor, &gaps[1], missing, is_lossy[1]),
+        };
         let (adus, pauses) = adus::adus(&streams, pattern);
         let complete = self.ends.iter().any(|end| end.syn) && self.close != Close::NotSeen;
         let class = match () {
@@ -594,10 +600,10 @@ pub(super) struct Remains {
     pub known: [bool; 2],
 }
 
-/// The data of an end, for its ADUs.
-fn stream<'a>(end: &'a End, gaps: &'a Gaps, missing: Missing) -> Stream<'a> {
-    let pauses = end.writes.as_ref().map_or(&[][..], |writes| writes.pauses());
-    Stream { runs: &end.runs, low: end.coverage.low(), gaps, missing, pauses }
+/// The data of an end, for its ADUs; some were lost or sent again if it `is_lossy`.
+fn stream<'a>(end: &'a End, gaps: &'a Gaps, missing: Missing, is_lossy: bool) -> Stream<'a> {
+    let pauses = end.writes.as_ref().map(|writes| writes.finish(end.clock.tick(), is_lossy));
+    Stream { runs: &end.runs, low: end.coverage.low(), gaps, missing, pauses: pauses.unwrap_or_default() }
 }
 
 /// SYN and SYN/ACK: options, numbering, handshake. Returns where another number space of `own` begins, if two SYN/ACKs

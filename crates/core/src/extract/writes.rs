@@ -2,10 +2,15 @@
 //!
 //! A program that produces an ADU slowly leaves pauses in it that nothing of TCP explains. A pause that TCP or the network may have
 //! caused is never taken for the program's: a replay would send by the clock what it should send by acknowledgements. So a pause counts
-//! only if no acknowledgement set the sender going again, its window had room, and nothing was being repaired.
+//! only if all sent before it had been acknowledged, up to a segment whose acknowledgement waits for another one, no acknowledgement set
+//! the sender going again, its window had room, and nothing was being repaired.
+//!
+//! Waiting between the sender and the monitor looks the same from outside as a pause. The sender's own clock tells them apart: the
+//! timestamps of two segments are as far apart as they left, however late they pass. Without timestamps there are no pauses.
 
 use std::collections::VecDeque;
 
+use super::clock::Waited;
 use crate::wire::Timestamps;
 
 /// No pause: a packet on a slow link, a turn of a scheduler.
@@ -18,14 +23,9 @@ const IDLE: u64 = 200_000_000;
 const MOST_HEARD: usize = 40;
 const PORTIONS: u64 = 16;
 
-/// The current round trip is judged by so many samples, the usual spacing of segments by so many gaps.
+/// The current round trip is judged by so many samples.
 const RECENT: usize = 8;
-
-/// A pause among data in flight is longer than this many times the usual spacing: a paced sender has pauses too.
-const USUAL_SPACINGS: u64 = 2;
-
-/// The initial window that every TCP has had since 1998 (RFC 2414), in segments.
-const LEAST_INITIAL_WINDOW: u64 = 2;
+const MANY: usize = 3;
 
 /// The latest values of something.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,15 +42,12 @@ impl Recent {
         self.count = (self.count + 1).min(RECENT as u8);
     }
 
-    fn iter(&self) -> impl Iterator<Item = u64> {
-        self.values[..usize::from(self.count)].iter().copied()
-    }
-
-    fn median(&self) -> Option<u64> {
+    /// The shortest of few; the shortest but one of many, since a single one may be wrong.
+    fn short(&self) -> Option<u64> {
         let mut values = self.values;
         let values = &mut values[..usize::from(self.count)];
         values.sort_unstable();
-        values.get(values.len() / 2).copied()
+        values.get(usize::from(values.len() >= MANY)).copied()
     }
 }
 
@@ -74,6 +71,25 @@ pub(super) struct Pause {
     pub length: u64,
 }
 
+/// A pause that may be the program's, for all that is known when it is over.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    pause: Pause,
+    /// By how many ticks the sender's clock went on.
+    ticks: u32,
+    /// The pause is one if the sender waited for longer than this after its segment before.
+    explained: u64,
+    /// The segment behind it was the only one until it was acknowledged. So is one that is sent again after a timeout, of which the
+    /// first copy was lost before the monitor.
+    alone: bool,
+    /// Its acknowledgement set the sender going again, as one does after a timeout.
+    sets_going: bool,
+    /// Where the segment behind it ends.
+    behind: u64,
+    /// That segment is as large as they come.
+    is_full: bool,
+}
+
 /// A segment that passes with nothing but new bytes, in order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
@@ -84,10 +100,12 @@ pub(super) struct Sent {
     pub acked: u64,
     /// When new data passed before it.
     pub before: u64,
-    /// The largest segment that the sender may send, as far as that is known.
-    pub mss: u64,
-    /// The window that the other end offered last.
-    pub window: u64,
+    /// The sender's clock, if it shows it.
+    pub stamp: Option<u32>,
+    /// How long it waited on its way to the monitor, if its clock tells.
+    pub waited: Option<Waited>,
+    /// The shortest round trip between both ends.
+    pub round_trip: u64,
     /// It may follow a pause inside an ADU.
     pub inside: bool,
 }
@@ -96,19 +114,21 @@ pub(super) struct Sent {
 #[derive(Clone, Debug)]
 pub(super) struct Writes {
     heard: VecDeque<Heard>,
-    /// Round trips between the monitor and the sender.
+    /// Round trips between the monitor and the sender, without waiting on the way back.
     transits: Recent,
     /// The echo that gave the last of them.
     echoed: Option<u32>,
-    /// Times between segments.
-    spacings: Recent,
-    /// The most that was in flight since the last loss or idle time: the window was at least as large.
-    allowed: u64,
+    /// The clock of the latest segment.
+    stamp: Option<u32>,
     /// A loss, a retransmission or reordering is being repaired until this byte is acknowledged.
     repaired_at: u64,
+    /// The most that was on its way since the last loss or idle time: the sender's window was at least as large.
+    allowed: u64,
+    /// The most bytes of a segment.
+    largest: u64,
     /// The window was closed since the last new data.
     closed: bool,
-    pauses: Vec<Pause>,
+    candidates: Vec<Candidate>,
 }
 
 impl Writes {
@@ -120,18 +140,19 @@ impl Writes {
             heard: VecDeque::from([Heard { first_at: acked_at, at: acked_at, ack: acked, value: None }]),
             transits,
             echoed: None,
-            spacings: Recent::default(),
-            allowed: u64::MAX,
+            stamp: None,
             repaired_at: 0,
+            allowed: 0,
+            largest: 0,
             closed: false,
-            pauses: Vec::new(),
+            candidates: Vec::new(),
         }
     }
 
     /// A packet passed towards the sender.
     pub fn heard(&mut self, now: u64, ack: u64, window: u16, timestamps: Option<Timestamps>) {
         self.closed |= window == 0;
-        let portion = self.transits.iter().min().unwrap_or(0) / PORTIONS;
+        let portion = self.transits.short().unwrap_or(0) / PORTIONS;
         match self.heard.back_mut() {
             Some(last) if now - last.first_at <= portion => (last.at, last.ack) = (now, ack.max(last.ack)),
             last => {
@@ -139,30 +160,28 @@ impl Writes {
                 if self.heard.len() == MOST_HEARD {
                     self.heard.pop_front();
                 }
-                self.heard.push_back(Heard {
-                    first_at: now,
-                    at: now,
-                    ack,
-                    value: timestamps.map(|stamps| stamps.value),
-                });
+                let value = timestamps.map(|stamps| stamps.value);
+                self.heard.push_back(Heard { first_at: now, at: now, ack, value });
             }
         }
     }
 
-    /// The sender's TCP answered within `transit`.
-    pub fn sample(&mut self, transit: u64) {
-        self.transits.push(transit);
+    /// The sender's TCP answered within `transit`, for some of which the answer `waited`.
+    pub fn sample(&mut self, transit: u64, waited: Option<Waited>) {
+        self.transits.push(transit.saturating_sub(waited.unwrap_or_default().least));
     }
 
     /// The sender echoes a clock: the first packet that does gives a round trip.
-    pub fn echo(&mut self, now: u64, echo: u32) {
+    pub fn echo(&mut self, now: u64, echo: u32, waited: Option<Waited>) {
         if self.echoed == Some(echo) {
             return;
         }
         self.echoed = Some(echo);
-        let is_heard = |heard: &&Heard| heard.value.is_some_and(|value| echo.wrapping_sub(value) as i32 >= 0);
-        if let Some(heard) = self.heard.iter().rev().find(is_heard) {
-            self.transits.push(now - heard.first_at);
+        // The first packet with that value, which may be in the portion of an earlier one.
+        let with_value = self.heard.iter().find(|heard| heard.value == Some(echo));
+        let is_earlier = |heard: &&Heard| heard.value.is_some_and(|value| echo.wrapping_sub(value) as i32 > 0);
+        if let Some(heard) = with_value.or_else(|| self.heard.iter().rev().find(is_earlier)) {
+            self.sample(now - heard.first_at, waited);
         }
     }
 
@@ -175,49 +194,68 @@ impl Writes {
     /// New data passed in order.
     pub fn sent(&mut self, sent: &Sent) {
         let gap = sent.now - sent.before;
-        if self.allowed == u64::MAX {
-            self.allowed = LEAST_INITIAL_WINDOW * sent.mss;
+        let ticks = self.stamp.zip(sent.stamp).map(|(before, stamp)| stamp.wrapping_sub(before));
+        let transit = self.transits.short();
+        let may_be = sent.inside && gap > SHORTEST_PAUSE && !self.closed && sent.acked >= self.repaired_at;
+        let explained = match (ticks, transit, sent.waited) {
+            (Some(ticks), Some(transit), Some(waited)) if may_be => {
+                self.explained(sent, transit, waited).map(|explained| (ticks, explained))
+            }
+            _ => None,
+        };
+        if let Some(last) = self.candidates.last_mut().filter(|last| last.behind == sent.start) {
+            last.alone = sent.acked >= sent.start && gap >= transit.unwrap_or(0) / 10 * 7;
+            last.sets_going = last.alone && explained.is_none();
         }
-        let idle = gap >= IDLE && sent.acked >= sent.start;
-        if sent.inside && gap > SHORTEST_PAUSE && self.could_have_sent(sent, gap) {
-            self.pauses.push(Pause { at: sent.start, length: gap });
+        if let Some((ticks, explained)) = explained {
+            let pause = Pause { at: sent.start, length: gap };
+            let is_full = sent.end - sent.start >= self.largest;
+            let (alone, sets_going) = (true, false);
+            self.candidates.push(Candidate { pause, ticks, explained, alone, sets_going, behind: sent.end, is_full });
         }
-        if idle {
-            self.allowed = LEAST_INITIAL_WINDOW * sent.mss;
+        if gap >= IDLE {
+            self.allowed = 0;
         }
-        self.spacings.push(gap);
-        self.allowed = self.allowed.max(sent.end - sent.acked.min(sent.end));
+        self.allowed = self.allowed.max(sent.end.saturating_sub(sent.acked));
+        self.largest = self.largest.max(sent.end - sent.start);
+        self.stamp = sent.stamp;
         self.closed = false;
     }
 
-    /// Whether the sender could have sent this earlier.
-    fn could_have_sent(&self, sent: &Sent, gap: u64) -> bool {
-        if self.closed || sent.acked < self.repaired_at || sent.end - sent.start > sent.mss {
-            return false;
-        }
-        let Some(shortest) = self.transits.iter().min() else { return false };
-        let longest = shortest;
+    /// How long after the segment before the sender would have sent this one, if what it heard last had set it going; `None` if more
+    /// was on its way than an acknowledgement that waits for another segment accounts for, or if its window may have been full.
+    fn explained(&self, sent: &Sent, transit: u64, waited: Waited) -> Option<u64> {
         // What passed later cannot have reached the sender before it sent this.
-        let known_by = sent.now.saturating_sub(shortest * 7 / 10);
-        let Some(heard) = self.heard.iter().rev().find(|heard| heard.at <= known_by) else { return false };
-        if sent.now - heard.at <= longest + longest / 4 + SHORTEST_PAUSE {
-            return false;
-        }
+        let known_by = sent.now.saturating_sub(waited.least).saturating_sub(transit / 10 * 7);
+        let heard = self.heard.iter().rev().find(|heard| heard.at <= known_by)?;
         let flight = sent.start.saturating_sub(heard.ack);
-        if flight == 0 {
-            return true;
-        }
-        let spacing = self.spacings.median().unwrap_or(0);
-        flight + sent.mss <= self.allowed.min(sent.window) && gap > USUAL_SPACINGS * spacing
+        let gap = sent.now - sent.before;
+        // A paced sender with so much room has shorter pauses.
+        let is_long = gap / 5 * 4 > sent.round_trip.saturating_add(SHORTEST_PAUSE);
+        let had_room =
+            flight == 0 || (flight < 2 * self.largest && flight + 2 * self.largest <= self.allowed && is_long);
+        let within = [transit, transit / 4, waited.most, SHORTEST_PAUSE].into_iter().fold(0, u64::saturating_add);
+        let explained = heard.at.saturating_add(within).saturating_sub(sent.before);
+        (had_room && gap > explained).then_some(explained)
     }
 
-    /// The pauses of the program, in order.
-    pub fn pauses(&self) -> &[Pause] {
-        &self.pauses
+    /// The pauses of the program, in order. `tick` is that of the sender's clock, and `is_lossy` whether any of its data was lost or
+    /// sent again.
+    pub fn finish(&self, tick: Option<u64>, is_lossy: bool) -> Vec<Pause> {
+        let Some(tick) = tick else { return Vec::new() };
+        let pause = |candidate: &Candidate| {
+            let Candidate { pause, ticks, explained, alone, sets_going, is_full, .. } = *candidate;
+            let waited = u64::from(ticks).saturating_mul(tick);
+            let is_one = waited > explained.saturating_add(tick) && !(alone && (is_lossy || (sets_going && is_full)));
+            is_one.then(|| Pause { length: pause.length.min(waited.saturating_add(tick)), ..pause })
+        };
+        self.candidates.iter().filter_map(pause).collect()
     }
 
     /// Bytes held.
     pub fn heap_bytes(&self) -> usize {
-        size_of::<Writes>() + self.heard.capacity() * size_of::<Heard>() + self.pauses.capacity() * size_of::<Pause>()
+        size_of::<Writes>()
+            + self.heard.capacity() * size_of::<Heard>()
+            + self.candidates.capacity() * size_of::<Candidate>()
     }
 }

@@ -1,0 +1,365 @@
+//! Writes inside data units (methods A.13.1): no pause is found that the network or TCP made, and those of programs are.
+//!
+//! Programs whose behaviour is known play in the simulator, the extractor watches them at the monitor, and what it takes for pauses
+//! is set beside what they did. A false pause would make a replay send by the clock what it should send by acknowledgements, and the
+//! closed loop would be lost without any distance showing it.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use flowloom_core::path::{BucketConfig, Impairments, LossModel, Reorder, Reordering};
+use flowloom_core::queue::{CodelParams, Discipline, FqCodelParams, PieParams};
+use flowloom_core::record::{Record, Recorder};
+use flowloom_core::rng::{Purpose, Stream};
+use flowloom_core::tcp::congestion::{Algorithm, CubicParameters};
+use flowloom_core::tcp::{self, Profile};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::units::{Limit, Probability, Rate};
+use flowloom_core::workload::{Adu, Close, ConnectionVector, Endpoint, LinkSide, Pattern, Pause, PerSide, Side};
+use flowloom_sim::{Class, Config, LinkConfig, LinkNumber, Way};
+
+use crate::check::{Effort, Expected, Row};
+
+const GROUP: &str = "Writes inside data units";
+
+/// An ADU is large if it takes more segments than this: smaller ones leave in one flight.
+const LARGE: u64 = 10 * 1_460;
+
+/// ADUs of one connection.
+const ADUS: u64 = 5;
+
+/// Where the monitor stands: the initiator's share of the round trip.
+const PLACES: [(&str, f64); 3] = [("at the initiator", 0.02), ("in the middle", 0.5), ("at the acceptor", 0.98)];
+
+/// A path and its hosts.
+struct Condition {
+    name: &'static str,
+    /// Changes the usual path.
+    make: fn(&mut Config),
+    /// Only the initiators, on the left, send much: what lies to the right of the monitor is then behind it.
+    up_only: bool,
+}
+
+fn mbit(rate: u64) -> Rate {
+    Rate::from_bits_per_second(rate * 1_000_000).unwrap_or(Rate::UNLIMITED)
+}
+
+/// What the congested link carries: 95 % of what the programs want to send.
+const CONGESTED: u64 = 50;
+
+fn queue_before(config: &mut Config, queue: Discipline) {
+    config.bottleneck = LinkConfig { queue, ..LinkConfig::new(mbit(CONGESTED)) };
+}
+
+fn queue_behind(config: &mut Config, queue: Discipline) {
+    let slow = LinkConfig { queue, ..LinkConfig::new(mbit(CONGESTED)) };
+    config.links = vec![slow, LinkConfig::new(mbit(1_000))];
+    let there = [LinkNumber::bottleneck(LinkSide::Left), LinkNumber::other(0)].into();
+    let back = [LinkNumber::other(1), LinkNumber::bottleneck(LinkSide::Right)].into();
+    config.classes[0].way = Way { there, back };
+}
+
+fn losses(config: &mut Config, sides: &[LinkSide], share: f64) {
+    for side in sides {
+        config.path[*side as usize].loss = Probability::new(share).map_or(LossModel::None, LossModel::Bernoulli);
+    }
+}
+
+fn lossy_link(config: &mut Config, share: f64) {
+    losses(config, &[LinkSide::Left, LinkSide::Right], share);
+}
+
+fn acks(config: &mut Config, delay: u64) {
+    config.classes[0].tcp.delayed_ack = Some(Duration::from_millis(delay));
+}
+
+fn bucket(rate: u64) -> Option<BucketConfig> {
+    BucketConfig::new(mbit(rate), 40_000).ok()
+}
+
+const FULL: Limit = Limit::Packets(200);
+
+/// Everything that looks like a pause and is none.
+const CONDITIONS: [Condition; 24] = [
+    Condition { name: "free", make: |_| {}, up_only: false },
+    Condition { name: "1 % loss", make: |config| lossy_link(config, 0.01), up_only: false },
+    Condition { name: "3 % loss", make: |config| lossy_link(config, 0.03), up_only: false },
+    Condition {
+        name: "5 % reordered",
+        make: |config| {
+            let manner = Reordering::Late(Duration::from_millis(4));
+            let share = Probability::new(0.05).unwrap_or(Probability::ZERO);
+            let reorder = Some(Reorder { share, gap: 1, manner });
+            config.path = [(); 2].map(|()| Impairments { reorder, ..Impairments::default() });
+        },
+        up_only: false,
+    },
+    Condition {
+        name: "full drop-tail before the monitor",
+        make: |config| queue_before(config, Discipline::DropTail(FULL)),
+        up_only: false,
+    },
+    Condition {
+        name: "full drop-tail behind the monitor",
+        make: |config| queue_behind(config, Discipline::DropTail(FULL)),
+        up_only: true,
+    },
+    Condition {
+        name: "drop-tail of 2,000 packets before the monitor",
+        make: |config| queue_before(config, Discipline::DropTail(Limit::Packets(2_000))),
+        up_only: false,
+    },
+    Condition {
+        name: "drop-tail of 2,000 packets behind the monitor",
+        make: |config| queue_behind(config, Discipline::DropTail(Limit::Packets(2_000))),
+        up_only: true,
+    },
+    Condition {
+        name: "PIE before the monitor",
+        make: |config| queue_before(config, Discipline::Pie(PieParams::default())),
+        up_only: false,
+    },
+    Condition {
+        name: "PIE behind the monitor",
+        make: |config| queue_behind(config, Discipline::Pie(PieParams::default())),
+        up_only: true,
+    },
+    Condition {
+        name: "CoDel before the monitor",
+        make: |config| queue_before(config, Discipline::Codel(CodelParams::default())),
+        up_only: false,
+    },
+    Condition {
+        name: "FQ-CoDel before the monitor",
+        make: |config| queue_before(config, Discipline::FqCodel(FqCodelParams::default())),
+        up_only: false,
+    },
+    Condition {
+        name: "FQ-CoDel behind the monitor",
+        make: |config| queue_behind(config, Discipline::FqCodel(FqCodelParams::default())),
+        up_only: true,
+    },
+    Condition { name: "paced", make: |config| config.classes[0].tcp.pacing = true, up_only: false },
+    Condition { name: "BBR", make: |config| config.classes[0].tcp.congestion = Algorithm::Bbr, up_only: false },
+    Condition {
+        name: "BBR over full drop-tail",
+        make: |config| {
+            config.classes[0].tcp.congestion = Algorithm::Bbr;
+            queue_before(config, Discipline::DropTail(FULL));
+        },
+        up_only: false,
+    },
+    Condition {
+        name: "CUBIC over full drop-tail",
+        make: |config| {
+            config.classes[0].tcp.congestion = Algorithm::Cubic(CubicParameters::default());
+            queue_before(config, Discipline::DropTail(FULL));
+        },
+        up_only: false,
+    },
+    Condition { name: "a policer", make: |config| config.bottleneck.policer = bucket(CONGESTED), up_only: false },
+    Condition { name: "a shaper", make: |config| config.bottleneck.shaper = bucket(CONGESTED), up_only: false },
+    Condition { name: "acknowledgements delayed by 40 ms", make: |config| acks(config, 40), up_only: false },
+    Condition { name: "acknowledgements delayed by 200 ms", make: |config| acks(config, 200), up_only: false },
+    Condition {
+        name: "four of ten acknowledgements lost",
+        make: |config| losses(config, &[LinkSide::Right], 0.4),
+        up_only: true,
+    },
+    Condition { name: "windows of 8 KB", make: |_| {}, up_only: false },
+    Condition {
+        name: "bursts of Linux over full drop-tail",
+        make: |config| {
+            config.classes[0].tcp.bursts = true;
+            queue_before(config, Discipline::DropTail(FULL));
+        },
+        up_only: false,
+    },
+];
+
+impl Condition {
+    fn config(&self, tcp: &tcp::Config, seconds: f64, seed: u64) -> Config {
+        let mut config = Config::new(mbit(1_000), Duration::from_secs_f64(seconds));
+        config.classes = vec![Class { tcp: tcp.clone(), ..Class::default() }];
+        config.seed = seed;
+        (self.make)(&mut config);
+        config
+    }
+
+    fn window(&self) -> u64 {
+        if self.name.starts_with("windows") { 8 << 10 } else { 1 << 20 }
+    }
+}
+
+/// Between `least` and `most`, evenly by logarithm.
+fn log_uniform(stream: &mut Stream, least: f64, most: f64) -> f64 {
+    least * libm::pow(most / least, stream.uniform())
+}
+
+/// Programs that exchange large ADUs for small ones, over round trips of 1 to 300 ms: `connections` of them, so many a second.
+/// `pauses` is whether they write in pieces.
+fn programs(
+    condition: &Condition,
+    place: f64,
+    connections: u64,
+    per_second: f64,
+    pauses: bool,
+) -> Vec<ConnectionVector> {
+    let program = |id: u64| {
+        let mut stream = Stream::new(11, Purpose::Sizes, id);
+        let rtt = log_uniform(&mut stream, 1e6, 300e6);
+        let transit = |share: f64| Duration::from_nanos((rtt * share) as u64);
+        let end = |transit| Endpoint {
+            syn_seen: true,
+            mss: Some(1_460),
+            window_scale: Some(7),
+            max_window: Some(condition.window()),
+            min_transit: Some(transit),
+            ..Endpoint::default()
+        };
+        let large = if condition.up_only || id % 2 == 0 { Side::Initiator } else { Side::Acceptor };
+        let mut vector = ConnectionVector {
+            id,
+            start: Time::ZERO + Duration::from_secs_f64(id as f64 / per_second),
+            pattern: Pattern::Sequential,
+            complete: true,
+            ends: PerSide { initiator: end(transit(place)), acceptor: end(transit(1.0 - place)) },
+            close: Close::Fin(Side::Initiator),
+            ..ConnectionVector::default()
+        };
+        for _ in 0..ADUS {
+            for side in Side::BOTH {
+                let bytes = if side == large { log_uniform(&mut stream, 15e3, 400e3) as u64 } else { 300 };
+                let wait = Some(Duration::from_secs_f64(log_uniform(&mut stream, 1e-3, 2.0)));
+                if side == large && pauses {
+                    let before = vector.bytes(side);
+                    let after_bytes = before + (bytes as f64 * (0.1 + 0.8 * stream.uniform())) as u64;
+                    let length = Duration::from_nanos(log_uniform(&mut stream, 5e6, 480e6) as u64);
+                    vector.pauses[side].push(Pause { after_bytes, length });
+                }
+                vector.adus.push(Adu {
+                    side,
+                    bytes,
+                    missing_bytes: 0,
+                    wait,
+                    waiter: side.other(),
+                    seen: None,
+                    packets: None,
+                });
+            }
+        }
+        vector
+    };
+    (0..connections).map(program).collect()
+}
+
+/// What was found of what there was.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    /// Large ADUs at the monitor.
+    large: u64,
+    /// Pauses found in them.
+    pauses: u64,
+    /// Pauses of programs that are longer than 1.5 round trips and 20 ms, and those of them that were found.
+    long: [u64; 2],
+    /// Shorter ones.
+    short: [u64; 2],
+    /// Pauses found where no program paused.
+    wrong: u64,
+}
+
+impl Recorder for Found {
+    type Error = Infallible;
+
+    fn record(&mut self, record: Record<'_>) -> Result<(), Infallible> {
+        let Record::Connection { original, ended, monitor: Some(seen), .. } = record else { return Ok(()) };
+        for side in Side::BOTH {
+            let mut end = 0;
+            let mut found: BTreeMap<u64, Duration> = BTreeMap::new();
+            let mut pauses = seen.pauses[side].iter().peekable();
+            for adu in seen.adus.iter().filter(|adu| adu.side == side) {
+                end += adu.bytes;
+                let is_large = adu.bytes > LARGE;
+                self.large += u64::from(is_large);
+                while let Some(pause) = pauses.next_if(|pause| pause.after_bytes < end) {
+                    if is_large {
+                        found.insert(pause.after_bytes, pause.length);
+                    }
+                }
+            }
+            self.pauses += found.len() as u64;
+            for pause in &original.pauses[side] {
+                let is_found = found.remove(&pause.after_bytes).is_some();
+                let is_long = pause.length > ended.rtt + ended.rtt / 2 + Duration::from_millis(20);
+                let class = if is_long { &mut self.long } else { &mut self.short };
+                class[0] += 1;
+                class[1] += u64::from(is_found);
+            }
+            self.wrong += found.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Plays programs under `condition`.
+fn play(condition: &Condition, tcp: &tcp::Config, place: f64, adus: u64, pauses: bool) -> Found {
+    // What 105 % of the congested link carries, an ADU being 117 kB on average.
+    let per_second = 1.05 * CONGESTED as f64 * 1e6 / 8.0 / 117e3 / ADUS as f64;
+    let connections = adus / ADUS;
+    let config = condition.config(tcp, connections as f64 / per_second + 60.0, 1);
+    let vectors = programs(condition, place, connections, per_second, pauses);
+    let mut found = Found::default();
+    let run = flowloom_sim::run(vectors.into_iter().map(Ok::<_, Infallible>), &config, &mut found, |_| {
+        ControlFlow::Continue(())
+    });
+    if run.is_err() {
+        return Found { pauses: u64::MAX, ..Found::default() };
+    }
+    found
+}
+
+/// Profiles with timestamps: without them there are no pauses.
+const PROFILES: [(&str, Profile); 2] = [("linux", Profile::Linux), ("bsd-2008", Profile::Bsd2008)];
+
+const SOURCE: &str = "methods A.13.1";
+
+pub(crate) fn rows(effort: Effort) -> Vec<Row> {
+    let full = effort == Effort::Full;
+    let (adus, places) = if full { (4_000, &PLACES[..]) } else { (300, &PLACES[1..2]) };
+    let mut rows = Vec::new();
+    for condition in &CONDITIONS {
+        let mut all = Found::default();
+        for (_, profile) in PROFILES {
+            for (_, share) in places {
+                let found = play(condition, &tcp::Config::of(profile), *share, adus, false);
+                all.large += found.large;
+                all.pauses = all.pauses.saturating_add(found.pauses);
+            }
+        }
+        let ours = all.pauses as f64 * 1e3 / all.large as f64;
+        let name =
+            format!("{}: pauses found in 1,000 of {} large data units written at once", condition.name, all.large);
+        // Of a few hundred, two may be by chance.
+        let bar = f64::max(1.0, 2e3 / all.large as f64);
+        rows.push(Row::new(GROUP, name, SOURCE, Expected::AtMost(bar), ours));
+    }
+    let free = &CONDITIONS[0];
+    let plain = play(free, &tcp::Config::of(Profile::Plain), 0.5, adus, true);
+    let name = format!("without timestamps: pauses found of {}", plain.long[0] + plain.short[0]);
+    rows.push(Row::new(GROUP, name, "ours", Expected::Exactly(0.0), plain.pauses as f64));
+    for (name, profile) in PROFILES {
+        for (place, share) in places {
+            let found = play(free, &tcp::Config::of(profile), *share, adus, true);
+            let of = |[all, found]: [u64; 2]| found as f64 / all as f64;
+            let what = format!("{name}, monitor {place}: share found of {}", found.long[0]);
+            let longer = format!("{what} pauses over 1.5 round trips and 20 ms");
+            rows.push(Row::new(GROUP, longer, SOURCE, Expected::AtLeast(0.95), of(found.long)));
+            let what = format!("{name}, monitor {place}: share found of {} shorter pauses", found.short[0]);
+            rows.push(Row::new(GROUP, what, "no bar", Expected::AtLeast(0.2), of(found.short)));
+            let name = format!("{name}, monitor {place}: pauses found where no program made one");
+            rows.push(Row::new(GROUP, name, SOURCE, Expected::AtMost(found.large as f64 / 1e3), found.wrong as f64));
+        }
+    }
+    rows
+}
