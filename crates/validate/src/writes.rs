@@ -19,7 +19,7 @@ use flowloom_core::units::{Limit, Probability, Rate};
 use flowloom_core::workload::{Adu, Close, ConnectionVector, Endpoint, LinkSide, Pattern, Pause, PerSide, Side};
 use flowloom_sim::{Class, Config, LinkConfig, LinkNumber, Way};
 
-use crate::check::{Effort, Expected, Row};
+use crate::check::{Effort, Expected, Row, Verdict};
 
 const GROUP: &str = "Writes inside data units";
 
@@ -319,8 +319,9 @@ fn play(condition: &Condition, tcp: &tcp::Config, place: f64, adus: u64, pauses:
     found
 }
 
-/// Profiles with timestamps: without them there are no pauses.
-const PROFILES: [(&str, Profile); 2] = [("linux", Profile::Linux), ("bsd-2008", Profile::Bsd2008)];
+/// The first is without timestamps.
+const PROFILES: [(&str, Profile); 3] =
+    [("plain", Profile::Plain), ("linux", Profile::Linux), ("bsd-2008", Profile::Bsd2008)];
 
 const SOURCE: &str = "methods A.13.1";
 
@@ -330,9 +331,10 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
     let mut rows = Vec::new();
     for condition in &CONDITIONS {
         let mut all = Found::default();
-        for (_, profile) in PROFILES {
+        // Without timestamps nothing that is written at once can be taken for more.
+        for (_, profile) in &PROFILES[1..] {
             for (_, share) in places {
-                let found = play(condition, &tcp::Config::of(profile), *share, adus, false);
+                let found = play(condition, &tcp::Config::of(*profile), *share, adus, false);
                 all.large += found.large;
                 all.pauses = all.pauses.saturating_add(found.pauses);
             }
@@ -345,18 +347,18 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
         rows.push(Row::new(GROUP, name, SOURCE, Expected::AtMost(bar), ours));
     }
     let free = &CONDITIONS[0];
-    let plain = play(free, &tcp::Config::of(Profile::Plain), 0.5, adus, true);
-    let name = format!("without timestamps: pauses found of {}", plain.long[0] + plain.short[0]);
-    rows.push(Row::new(GROUP, name, "ours", Expected::Exactly(0.0), plain.pauses as f64));
     for (name, profile) in PROFILES {
         for (place, share) in places {
             let found = play(free, &tcp::Config::of(profile), *share, adus, true);
             let of = |[all, found]: [u64; 2]| found as f64 / all as f64;
             let what = format!("{name}, monitor {place}: share found of {}", found.long[0]);
             let longer = format!("{what} pauses over 1.5 round trips and 20 ms");
-            rows.push(Row::new(GROUP, longer, SOURCE, Expected::AtLeast(0.95), of(found.long)));
+            let row = Row::new(GROUP, longer, SOURCE, Expected::AtLeast(0.95), of(found.long));
+            let departs = (row.verdict() == Verdict::Fails && profile == Profile::Plain)
+                .then(|| "without timestamps a pause behind a full segment is not told from waiting".to_owned());
+            rows.push(Row { departs, ..row });
             let what = format!("{name}, monitor {place}: share found of {} shorter pauses", found.short[0]);
-            rows.push(Row::new(GROUP, what, "no bar", Expected::AtLeast(0.2), of(found.short)));
+            rows.push(Row::new(GROUP, what, "no bar", Expected::AtLeast(0.15), of(found.short)));
             let name = format!("{name}, monitor {place}: pauses found where no program made one");
             rows.push(Row::new(GROUP, name, SOURCE, Expected::AtMost(found.large as f64 / 1e3), found.wrong as f64));
         }

@@ -9,7 +9,7 @@ use super::exchange::Sent;
 use super::gaps::Gaps;
 use super::recovery::{Passed, Recovery, Situation};
 use super::transit::{NEVER, Timed};
-use super::writes::{self, Writes};
+use super::writes::{self, First, Writes};
 
 /// A jump by more than this many of the largest windows is suspicious (methods A.1.2).
 pub(super) const WINDOWS_PER_JUMP: u64 = 16;
@@ -45,6 +45,8 @@ pub(super) struct End {
     pub fin_seen: u64,
     /// Loss and its repair, since the first sign of it.
     pub recovery: Option<Box<Recovery>>,
+    /// Its first data segment.
+    pub first: First,
     /// What tells the pauses of its program, from its second data segment on.
     pub writes: Option<Box<Writes>>,
     /// That of its timestamps.
@@ -95,6 +97,7 @@ impl End {
             fin_at: 0,
             fin_seen: NEVER,
             recovery: None,
+            first: First::default(),
             writes: None,
             clock: Clock::default(),
             acked_at: 0,
@@ -150,8 +153,10 @@ impl End {
         let round_trip = self.transit().unwrap_or(0).saturating_add(peer.transit().unwrap_or(0));
         let Passed { start, end, at: now, .. } = *passed;
         if self.data_segments < 2 {
+            self.first = First { bytes: end - start, stamp };
             return;
         }
+        let scale = self.window_scale.and(peer.window_scale).unwrap_or(0);
         let sent = writes::Sent {
             start,
             end,
@@ -161,11 +166,12 @@ impl End {
             stamp,
             waited: self.clock.waited(),
             round_trip,
+            window: u64::from(peer.last_window) << scale,
             inside,
         };
         let transit = self.transit();
-        let (acked, acked_at) = (self.acked, self.acked_at);
-        self.writes.get_or_insert_with(|| Box::new(Writes::new(transit, acked, acked_at))).sent(&sent);
+        let (acked, acked_at, first) = (self.acked, self.acked_at, self.first);
+        self.writes.get_or_insert_with(|| Box::new(Writes::new(transit, acked, acked_at, first))).sent(&sent);
     }
 
     pub fn recovery(&mut self) -> &mut Recovery {

@@ -6,7 +6,8 @@
 //! the sender going again, its window had room, and nothing was being repaired.
 //!
 //! Waiting between the sender and the monitor looks the same from outside as a pause. The sender's own clock tells them apart: the
-//! timestamps of two segments are as far apart as they left, however late they pass. Without timestamps there are no pauses.
+//! timestamps of two segments are as far apart as they left, however late they pass. Without timestamps a pause counts only behind a
+//! segment smaller than others, since a sender that has more to send fills its segments.
 
 use std::collections::VecDeque;
 
@@ -26,6 +27,9 @@ const PORTIONS: u64 = 16;
 /// The current round trip is judged by so many samples.
 const RECENT: usize = 8;
 const MANY: usize = 3;
+
+/// Every TCP sends segments as large as this, if it has so much to send (RFC 9293 section 3.7.1).
+const LEAST_FULL: u64 = 536;
 
 /// The latest values of something.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,8 +79,8 @@ pub(super) struct Pause {
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     pause: Pause,
-    /// By how many ticks the sender's clock went on.
-    ticks: u32,
+    /// By how many ticks the sender's clock went on, if it shows one.
+    ticks: Option<u32>,
     /// The pause is one if the sender waited for longer than this after its segment before.
     explained: u64,
     /// The segment behind it was the only one until it was acknowledged. So is one that is sent again after a timeout, of which the
@@ -88,6 +92,13 @@ struct Candidate {
     behind: u64,
     /// That segment is as large as they come.
     is_full: bool,
+}
+
+/// What is remembered of an end's first data segment, as long as there is no other.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct First {
+    pub bytes: u64,
+    pub stamp: Option<u32>,
 }
 
 /// A segment that passes with nothing but new bytes, in order.
@@ -106,6 +117,8 @@ pub(super) struct Sent {
     pub waited: Option<Waited>,
     /// The shortest round trip between both ends.
     pub round_trip: u64,
+    /// The window that the other end offered last.
+    pub window: u64,
     /// It may follow a pause inside an ADU.
     pub inside: bool,
 }
@@ -126,24 +139,28 @@ pub(super) struct Writes {
     allowed: u64,
     /// The most bytes of a segment.
     largest: u64,
+    /// The latest segment was smaller than others though the window had room for more.
+    ran_dry: bool,
     /// The window was closed since the last new data.
     closed: bool,
     candidates: Vec<Candidate>,
 }
 
 impl Writes {
-    /// `transit` is the transit of the sender's side that is known so far, and `acked` what was acknowledged, at `acked_at`.
-    pub fn new(transit: Option<u64>, acked: u64, acked_at: u64) -> Writes {
+    /// `transit` is the transit of the sender's side that is known so far, `acked` what was acknowledged, at `acked_at`, and `first`
+    /// the sender's first segment.
+    pub fn new(transit: Option<u64>, acked: u64, acked_at: u64, first: First) -> Writes {
         let mut transits = Recent::default();
         transit.into_iter().for_each(|transit| transits.push(transit));
         Writes {
             heard: VecDeque::from([Heard { first_at: acked_at, at: acked_at, ack: acked, value: None }]),
             transits,
             echoed: None,
-            stamp: None,
+            stamp: first.stamp,
             repaired_at: 0,
-            allowed: 0,
-            largest: 0,
+            allowed: first.bytes,
+            largest: LEAST_FULL.max(first.bytes),
+            ran_dry: first.bytes < LEAST_FULL,
             closed: false,
             candidates: Vec::new(),
         }
@@ -197,12 +214,14 @@ impl Writes {
         let ticks = self.stamp.zip(sent.stamp).map(|(before, stamp)| stamp.wrapping_sub(before));
         let transit = self.transits.short();
         let may_be = sent.inside && gap > SHORTEST_PAUSE && !self.closed && sent.acked >= self.repaired_at;
-        let explained = match (ticks, transit, sent.waited) {
-            (Some(ticks), Some(transit), Some(waited)) if may_be => {
-                self.explained(sent, transit, waited).map(|explained| (ticks, explained))
-            }
+        let known = match (ticks, sent.waited) {
+            (Some(ticks), Some(waited)) => Some((Some(ticks), waited)),
+            _ if sent.stamp.is_none() && self.ran_dry => Some((None, Waited::default())),
             _ => None,
         };
+        let explained = known
+            .filter(|_| may_be)
+            .and_then(|(ticks, waited)| self.explained(sent, transit?, waited).map(|explained| (ticks, explained)));
         if let Some(last) = self.candidates.last_mut().filter(|last| last.behind == sent.start) {
             last.alone = sent.acked >= sent.start && gap >= transit.unwrap_or(0) / 10 * 7;
             last.sets_going = last.alone && explained.is_none();
@@ -218,6 +237,8 @@ impl Writes {
         }
         self.allowed = self.allowed.max(sent.end.saturating_sub(sent.acked));
         self.largest = self.largest.max(sent.end - sent.start);
+        let had_room = sent.end.saturating_sub(sent.acked) + self.largest <= sent.window;
+        self.ran_dry = sent.end - sent.start < self.largest && had_room;
         self.stamp = sent.stamp;
         self.closed = false;
     }
@@ -242,12 +263,18 @@ impl Writes {
     /// The pauses of the program, in order. `tick` is that of the sender's clock, and `is_lossy` whether any of its data was lost or
     /// sent again.
     pub fn finish(&self, tick: Option<u64>, is_lossy: bool) -> Vec<Pause> {
-        let Some(tick) = tick else { return Vec::new() };
         let pause = |candidate: &Candidate| {
             let Candidate { pause, ticks, explained, alone, sets_going, is_full, .. } = *candidate;
-            let waited = u64::from(ticks).saturating_mul(tick);
-            let is_one = waited > explained.saturating_add(tick) && !(alone && (is_lossy || (sets_going && is_full)));
-            is_one.then(|| Pause { length: pause.length.min(waited.saturating_add(tick)), ..pause })
+            let length = match ticks {
+                Some(ticks) => {
+                    let waited = u64::from(ticks).saturating_mul(tick?);
+                    let least = explained.saturating_add(tick?);
+                    (waited > least).then(|| pause.length.min(waited.saturating_add(tick.unwrap_or(0))))?
+                }
+                None => pause.length,
+            };
+            let may_be_repair = alone && (is_lossy || (sets_going && is_full));
+            (!may_be_repair).then_some(Pause { length, ..pause })
         };
         self.candidates.iter().filter_map(pause).collect()
     }
