@@ -244,7 +244,7 @@ pub struct LinkFacts {
     pub dropped_packets: u64,
     /// Their bytes.
     pub dropped_bytes: u64,
-    /// Share of the window in which the line was sending.
+    /// Share of the window in which the line was sending; over a trace of delivery opportunities, of their bytes that packets used.
     pub utilisation: f64,
     /// Mean over time of the packets that wait, the one in transmission not counted.
     pub queue_mean_packets: f64,

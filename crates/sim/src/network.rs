@@ -221,7 +221,7 @@ impl<'a, R: Recorder> Network<'a, R> {
             let link = config.link(LinkNumber(number));
             let queue = link.queue.build(link.rate, Stream::new(config.seed, Purpose::Queue, u64::from(number)))?;
             Ok::<_, ConfigError>(Hop {
-                link: Link::through(queue, link.transmitter(LinkNumber(number).side()), link.delay, config.window),
+                link: Link::through(queue, link.transmitter(LinkNumber(number).side()), link.delay, config.results()),
                 policer: link.policer.map(Policer::new),
                 departure: Time::MAX,
                 queued: Default::default(),
