@@ -244,6 +244,13 @@ pub enum Warning {
         /// When they end.
         covered: Duration,
     },
+    /// The window of the results begins after the end of the record that is replayed.
+    WindowBehindRecord {
+        /// When the window begins.
+        start: Duration,
+        /// When the record ends.
+        covered: Duration,
+    },
     /// Only the totals of connections are known, which were replayed.
     TotalsReplayed {
         /// Number of connections.
@@ -346,7 +353,7 @@ impl Warning {
             Warning::RunsTooShort => "runs_too_short",
             Warning::JumboDatagrams { .. } => "jumbo_datagrams",
             Warning::TotalsOnly { .. } | Warning::TotalsReplayed { .. } => "totals_only",
-            Warning::RecordEnds { .. } => "record_ends",
+            Warning::RecordEnds { .. } | Warning::WindowBehindRecord { .. } => "record_ends",
             Warning::CaptureIncomplete { .. } => "capture_incomplete",
             Warning::WaitsNotCorrected { .. } => "waits_not_corrected",
             Warning::DatagramsNotReplayed { .. } => "datagrams_not_replayed",
@@ -407,6 +414,9 @@ impl Warning {
             Warning::RecordEnds { asked, covered } => format!(
                 "the record that is replayed ends at {covered} of the {asked} that were asked for: results end with it, as there is no \
                  traffic after it"
+            ),
+            Warning::WindowBehindRecord { start, covered } => format!(
+                "results begin at {start} (measure.window), and the record that is replayed ends at {covered}: there is no traffic"
             ),
             Warning::CaptureIncomplete { name, why } => format!("{name} ends before the run does: {why}"),
             Warning::WaitsNotCorrected { connections } => format!(
@@ -646,6 +656,7 @@ impl Warning {
             Warning::RecordEnds { .. } => {
                 "leave out measure.duration, or make a longer workload of the record with workload.load"
             }
+            Warning::WindowBehindRecord { .. } => "set measure.window to a part of the record",
             Warning::CaptureIncomplete { .. } => "the results are complete; run it again for the capture",
             Warning::WaitsNotCorrected { .. } => {
                 "extract from the packets, or take the published setting, in which short waits are left out: waits = { min = \"500ms\", \

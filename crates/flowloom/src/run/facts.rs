@@ -45,8 +45,8 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     let capture = &source.facts.capture;
     let mut experiment = plan.experiment.clone();
     experiment.run.seeds = vec![seed];
-    let classes = senders.facts(summary);
     let topology = topology(&experiment.network, shape, config, summary);
+    let classes = senders.facts(summary, &topology.links);
     let Noticed { totals_only, keep_transit, cut, incomplete } = noticed;
     let (totals_only, keep_transit) = (*totals_only, *keep_transit);
     let assumed = (totals_only > 0).then_some(Warning::TotalsReplayed { connections: totals_only });
@@ -54,9 +54,13 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     let not_met = if to_its_end { senders.not_met(summary) } else { Vec::new() };
     let of_host = observed.iter().flat_map(|observed| observed.warnings.iter().cloned().map(Warning::Live));
     let asked = plan.window(config);
-    let clipped = (planned.end < asked.end).then(|| {
-        let [asked, covered] = [asked.end, planned.end].map(Duration::from_nanos);
-        Warning::RecordEnds { asked, covered }
+    let clipped = setup.record_end(source).filter(|end| *end < asked.end).map(|end| {
+        let [start, asked, covered] = [asked.start, asked.end, end].map(Duration::from_nanos);
+        if start < covered {
+            Warning::RecordEnds { asked, covered }
+        } else {
+            Warning::WindowBehindRecord { start, covered }
+        }
     });
     let own: Vec<Warning> = clipped
         .into_iter()
@@ -161,7 +165,9 @@ fn provenance(source: &Source) -> BTreeMap<String, String> {
 /// How the workload is replayed, in words.
 fn model(plan: &Plan, source: &Source) -> String {
     let drawn = match (plan.experiment.run.variation(), source.blocks) {
-        (Some(Variation::Blocks), Some(Blocks { length, count })) => format!(", drawn from {count} blocks of {length}"),
+        (Some(Variation::Blocks), Some(Blocks { length, count })) => {
+            format!(", drawn from {count} blocks of {length}")
+        }
         (Some(Variation::Jitter(by)), _) => format!(", starts moved by {by} at most"),
         _ => String::new(),
     };
