@@ -218,6 +218,11 @@ pub enum Warning {
         /// Whole blocks of the workload.
         blocks: u64,
     },
+    /// Draws have fewer active connections than the workload that they are of.
+    FewerActive {
+        /// Their expected mean over that of the workload.
+        share: f64,
+    },
     /// The workload is too short for blocks that seeds could draw.
     TooShortToDraw {
         /// How long it is.
@@ -348,6 +353,7 @@ impl Warning {
             Warning::Empty => "empty",
             Warning::SeedsAlike => "seeds_alike",
             Warning::FewBlocks { .. } => "few_blocks",
+            Warning::FewerActive { .. } => "fewer_active",
             Warning::TooShortToDraw { .. } => "too_short_to_draw",
             Warning::HostDoubtful(_) => "host_doubtful",
             Warning::RunsTooShort => "runs_too_short",
@@ -467,6 +473,7 @@ impl Warning {
             | Warning::Empty
             | Warning::SeedsAlike
             | Warning::FewBlocks { .. }
+            | Warning::FewerActive { .. }
             | Warning::TooShortToDraw { .. } => String::new(),
         }
     }
@@ -487,6 +494,11 @@ impl Warning {
             }
             Warning::FewBlocks { length, blocks } => format!(
                 "the seeds draw from {blocks} blocks of {length}: their spread holds for this trace, not for others like it"
+            ),
+            Warning::FewerActive { share } => format!(
+                "draws have {:.0} % of the workload's active connections in the mean: nothing is open when a draw begins, and many \
+                 connections last long beside it",
+                100.0 * share
             ),
             Warning::TooShortToDraw { length } => format!(
                 "the workload lasts {length} and cannot be cut into two blocks of 1 s to draw from: every seed replays it as it is"
@@ -643,6 +655,9 @@ impl Warning {
             Warning::Empty => "raise the rate or the duration",
             Warning::SeedsAlike => "one seed is enough; run.vary says what may differ (docs/reference/experiment.md)",
             Warning::FewBlocks { .. } => "use a longer capture for results that hold beyond it",
+            Warning::FewerActive { .. } => {
+                "compare draws with draws, or begin with connections in progress (workload.prefill)"
+            }
             Warning::TooShortToDraw { .. } => {
                 "one seed is enough; run.vary = \"jitter 100ms\" moves the starts of connections"
             }

@@ -65,6 +65,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     let own: Vec<Warning> = clipped
         .into_iter()
         .chain(assumed)
+        .chain(fewer_active(source))
         .chain(doubled)
         .chain(of_datagrams(plan, source))
         .chain(not_met)
@@ -165,7 +166,7 @@ fn provenance(source: &Source) -> BTreeMap<String, String> {
 /// How the workload is replayed, in words.
 fn model(plan: &Plan, source: &Source) -> String {
     let drawn = match (plan.experiment.run.variation(), source.blocks) {
-        (Some(Variation::Blocks), Some(Blocks { length, count })) => {
+        (Some(Variation::Blocks), Some(Blocks { length, count, .. })) => {
             format!(", drawn from {count} blocks of {length}")
         }
         (Some(Variation::Jitter(by)), _) => format!(", starts moved by {by} at most"),
@@ -193,6 +194,15 @@ fn model(plan: &Plan, source: &Source) -> String {
             None => String::new(),
         }
     )
+}
+
+/// Draws whose mean number of active connections is expected to be below this share of their workload's.
+const FEW_ACTIVE: f64 = 0.95;
+
+/// Says that draws have fewer active connections than their workload.
+fn fewer_active(source: &Source) -> Option<Warning> {
+    let share = source.blocks?.active_share;
+    (share < FEW_ACTIVE).then_some(Warning::FewerActive { share })
 }
 
 /// Says that flows of datagrams are not replayed, or not datagram by datagram, if there are any. Those of a model are as it has them.
