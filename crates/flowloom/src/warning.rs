@@ -290,6 +290,15 @@ pub enum Warning {
         /// Name of the class.
         class: String,
     },
+    /// Flows of a source did not begin.
+    SourceMissed {
+        /// Name of the source.
+        source: String,
+        /// How many flows it has.
+        wanted: u64,
+        /// How many of them began.
+        began: u64,
+    },
     /// Connections that were to be traced did not begin.
     TraceMissed {
         /// How many were to be traced.
@@ -365,6 +374,7 @@ impl Warning {
             Warning::DatagramsNotReplayed { .. } => "datagrams_not_replayed",
             Warning::DatagramsEvened { .. } => "datagrams_evened",
             Warning::ClassEmpty { .. } => "class_empty",
+            Warning::SourceMissed { .. } => "source_missed",
             Warning::TraceMissed { .. } => "trace_missed",
             Warning::DiskFull => "disk_full",
             Warning::Live(_) => "live",
@@ -437,6 +447,10 @@ impl Warning {
                 counted(*flows, "flow")
             ),
             Warning::ClassEmpty { class } => format!("no connection was of the class {class:?} (tcp.classes)"),
+            Warning::SourceMissed { source, wanted, began } => format!(
+                "of {} of the source {source:?} {began} began: the others start after the end of the run (sources.start)",
+                counted(*wanted, "flow")
+            ),
             Warning::TraceMissed { wanted, began } => {
                 format!("of {} to be traced {began} began (measure.tcp-trace)", counted(*wanted, "connection"))
             }
@@ -684,6 +698,7 @@ impl Warning {
                 "datagrams = \"as-seen\" in [workload] sends them; --tcp-only keeps them out of the workload"
             }
             Warning::DatagramsEvened { .. } => "read bytes and spans from such a run, not bursts or short queues",
+            Warning::SourceMissed { .. } => "raise measure.duration, or let the source start earlier",
             Warning::ClassEmpty { .. } | Warning::TraceMissed { .. } | Warning::DiskFull | Warning::Live(_) => {
                 return None;
             }

@@ -363,3 +363,20 @@ fn bins_that_do_not_fit_the_results_are_refused() {
         short.out
     );
 }
+
+#[test]
+fn flows_that_start_after_the_end_are_told() {
+    let bench = Bench::new();
+    let source = "[[sources]]\nname = \"a\"\nkind = \"bulk\"\ncount = 8\nrtt = \"20ms\"\n\
+                  start = { kind = \"uniform\", min = \"0s\", max = \"40s\" }\n";
+    bench.file(
+        "e.toml",
+        format!("{source}[measure]\nduration = \"20s\"\n[network.bottleneck]\nrate = \"1mbit\"\n").as_bytes(),
+    );
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).succeeded();
+    let run = run_json(&bench, "r");
+    let began = class(&run, "a")["started"].as_u64().unwrap();
+    assert!((1..8).contains(&began), "{began}");
+    let told = format!("of 8 flows of the source \"a\" {began} began");
+    assert!(run["warnings"].as_array().unwrap().iter().any(|text| text.as_str().unwrap().contains(&told)), "{run}");
+}

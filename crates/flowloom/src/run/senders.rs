@@ -215,6 +215,11 @@ impl<'a> Senders<'a> {
         let empty = classes.filter(|(_, counts)| counts.flows.started == 0);
         let mut warnings: Vec<Warning> =
             empty.map(|(class, _)| Warning::ClassEmpty { class: class.name.to_string() }).collect();
+        let of_sources = self.sources.iter().filter_map(|Placed { source, class, .. }| {
+            let (wanted, began) = (source.flows(), summary.classes[usize::from(*class)].flows.started);
+            (began < wanted).then(|| Warning::SourceMissed { source: source.name.to_string(), wanted, began })
+        });
+        warnings.extend(of_sources);
         if let Traced::Connections(ids) = self.experiment.measure.tcp_trace.traced()
             && summary.traced < ids.len() as u64
         {
