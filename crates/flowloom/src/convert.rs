@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use flowloom_core::extract::Missing;
 use flowloom_core::time::Duration;
 use flowloom_report::facts::set_aside_text;
 use flowloom_store::formats::{Assumptions, Format, FormatError, Notes, Rows, VectorWriter};
@@ -148,14 +149,21 @@ impl Conversion<'_> {
     }
 
     /// What the form cannot hold of the workload as a whole.
-    fn lost(&self, facts: &WorkloadFacts) -> Option<Warning> {
-        let lost = match self.to {
-            Format::JsonLines | Format::Csv if facts.traffic != TrafficFacts::default() => Lost::Traffic,
-            Format::Astf => Lost::ByTrex,
-            Format::Tgen => Lost::ByTgen,
-            _ => return None,
+    fn lost(&self, facts: &WorkloadFacts) -> impl Iterator<Item = Warning> + use<> {
+        let of_form = match self.to {
+            Format::JsonLines | Format::Csv if facts.traffic != TrafficFacts::default() => Some(Lost::Traffic),
+            Format::Astf => Some(Lost::ByTrex),
+            Format::Tgen => Some(Lost::ByTgen),
+            _ => None,
         };
-        Some(Warning::FormatLoses(lost))
+        let states_payload = match self.to {
+            Format::Parquet | Format::JsonLines | Format::Tmix(_) => true,
+            Format::Csv => self.rows == Rows::Connections,
+            Format::Zeek | Format::Astf | Format::Tgen => false,
+        };
+        let is_much = Warning::of_missing_bytes(&facts.capture.payload, Missing::default()).is_some();
+        let of_payload = (is_much && !states_payload).then_some(Lost::MissingBytes);
+        of_form.into_iter().chain(of_payload).map(Warning::FormatLoses)
     }
 }
 

@@ -43,6 +43,8 @@ pub enum Lost {
     ByTrex,
     /// What tgen does not replay.
     ByTgen,
+    /// Which bytes the capture lacked.
+    MissingBytes,
 }
 
 /// Why a connection is not in a fitted model.
@@ -204,6 +206,9 @@ impl Lost {
                  even pace"
             }
             Lost::ByTgen => "round-trip times, windows and losses were left out: Shadow's network decides",
+            Lost::MissingBytes => {
+                "which bytes the capture lacked was left out: what stands in for them looks like captured data, and nothing doubts it"
+            }
         }
     }
 
@@ -211,6 +216,7 @@ impl Lost {
         match self {
             Lost::Traffic => "keep the workload as .parquet to compare throughput with the original",
             Lost::ByTrex => "give the path to what TRex sends through; `flowloom run` keeps all of them",
+            Lost::MissingBytes => "keep the workload as .parquet, or leave such connections out (--missing skip)",
             Lost::ByTgen => "give the path to the network that tgen runs in; `flowloom run` keeps all of them",
         }
     }

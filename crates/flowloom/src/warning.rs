@@ -218,6 +218,11 @@ pub enum Warning {
         /// Whole blocks of the workload.
         blocks: u64,
     },
+    /// Draws have fewer active connections than the workload that they are of.
+    FewerActive {
+        /// Their expected mean over that of the workload.
+        share: f64,
+    },
     /// The workload is too short for blocks that seeds could draw.
     TooShortToDraw {
         /// How long it is.
@@ -242,6 +247,13 @@ pub enum Warning {
         /// When its results were to end.
         asked: Duration,
         /// When they end.
+        covered: Duration,
+    },
+    /// The window of the results begins after the end of the record that is replayed.
+    WindowBehindRecord {
+        /// When the window begins.
+        start: Duration,
+        /// When the record ends.
         covered: Duration,
     },
     /// Only the totals of connections are known, which were replayed.
@@ -277,6 +289,15 @@ pub enum Warning {
     ClassEmpty {
         /// Name of the class.
         class: String,
+    },
+    /// Flows of a source did not begin.
+    SourceMissed {
+        /// Name of the source.
+        source: String,
+        /// How many flows it has.
+        wanted: u64,
+        /// How many of them began.
+        began: u64,
     },
     /// Connections that were to be traced did not begin.
     TraceMissed {
@@ -341,17 +362,19 @@ impl Warning {
             Warning::Empty => "empty",
             Warning::SeedsAlike => "seeds_alike",
             Warning::FewBlocks { .. } => "few_blocks",
+            Warning::FewerActive { .. } => "fewer_active",
             Warning::TooShortToDraw { .. } => "too_short_to_draw",
             Warning::HostDoubtful(_) => "host_doubtful",
             Warning::RunsTooShort => "runs_too_short",
             Warning::JumboDatagrams { .. } => "jumbo_datagrams",
             Warning::TotalsOnly { .. } | Warning::TotalsReplayed { .. } => "totals_only",
-            Warning::RecordEnds { .. } => "record_ends",
+            Warning::RecordEnds { .. } | Warning::WindowBehindRecord { .. } => "record_ends",
             Warning::CaptureIncomplete { .. } => "capture_incomplete",
             Warning::WaitsNotCorrected { .. } => "waits_not_corrected",
             Warning::DatagramsNotReplayed { .. } => "datagrams_not_replayed",
             Warning::DatagramsEvened { .. } => "datagrams_evened",
             Warning::ClassEmpty { .. } => "class_empty",
+            Warning::SourceMissed { .. } => "source_missed",
             Warning::TraceMissed { .. } => "trace_missed",
             Warning::DiskFull => "disk_full",
             Warning::Live(_) => "live",
@@ -408,6 +431,9 @@ impl Warning {
                 "the record that is replayed ends at {covered} of the {asked} that were asked for: results end with it, as there is no \
                  traffic after it"
             ),
+            Warning::WindowBehindRecord { start, covered } => format!(
+                "results begin at {start} (measure.window), and the record that is replayed ends at {covered}: there is no traffic"
+            ),
             Warning::CaptureIncomplete { name, why } => format!("{name} ends before the run does: {why}"),
             Warning::WaitsNotCorrected { connections } => format!(
                 "the waits of {} contain a round trip that the input does not tell; the replay waits for it twice",
@@ -421,6 +447,10 @@ impl Warning {
                 counted(*flows, "flow")
             ),
             Warning::ClassEmpty { class } => format!("no connection was of the class {class:?} (tcp.classes)"),
+            Warning::SourceMissed { source, wanted, began } => format!(
+                "of {} of the source {source:?} {began} began: the others start after the end of the run (sources.start)",
+                counted(*wanted, "flow")
+            ),
             Warning::TraceMissed { wanted, began } => {
                 format!("of {} to be traced {began} began (measure.tcp-trace)", counted(*wanted, "connection"))
             }
@@ -457,6 +487,7 @@ impl Warning {
             | Warning::Empty
             | Warning::SeedsAlike
             | Warning::FewBlocks { .. }
+            | Warning::FewerActive { .. }
             | Warning::TooShortToDraw { .. } => String::new(),
         }
     }
@@ -477,6 +508,11 @@ impl Warning {
             }
             Warning::FewBlocks { length, blocks } => format!(
                 "the seeds draw from {blocks} blocks of {length}: their spread holds for this trace, not for others like it"
+            ),
+            Warning::FewerActive { share } => format!(
+                "draws have {:.0} % of the workload's active connections in the mean: nothing is open when a draw begins, and many \
+                 connections last long beside it",
+                100.0 * share
             ),
             Warning::TooShortToDraw { length } => format!(
                 "the workload lasts {length} and cannot be cut into two blocks of 1 s to draw from: every seed replays it as it is"
@@ -633,6 +669,9 @@ impl Warning {
             Warning::Empty => "raise the rate or the duration",
             Warning::SeedsAlike => "one seed is enough; run.vary says what may differ (docs/reference/experiment.md)",
             Warning::FewBlocks { .. } => "use a longer capture for results that hold beyond it",
+            Warning::FewerActive { .. } => {
+                "compare draws with draws, or begin with connections in progress (workload.prefill)"
+            }
             Warning::TooShortToDraw { .. } => {
                 "one seed is enough; run.vary = \"jitter 100ms\" moves the starts of connections"
             }
@@ -646,6 +685,7 @@ impl Warning {
             Warning::RecordEnds { .. } => {
                 "leave out measure.duration, or make a longer workload of the record with workload.load"
             }
+            Warning::WindowBehindRecord { .. } => "set measure.window to a part of the record",
             Warning::CaptureIncomplete { .. } => "the results are complete; run it again for the capture",
             Warning::WaitsNotCorrected { .. } => {
                 "extract from the packets, or take the published setting, in which short waits are left out: waits = { min = \"500ms\", \
@@ -658,6 +698,7 @@ impl Warning {
                 "datagrams = \"as-seen\" in [workload] sends them; --tcp-only keeps them out of the workload"
             }
             Warning::DatagramsEvened { .. } => "read bytes and spans from such a run, not bursts or short queues",
+            Warning::SourceMissed { .. } => "raise measure.duration, or let the source start earlier",
             Warning::ClassEmpty { .. } | Warning::TraceMissed { .. } | Warning::DiskFull | Warning::Live(_) => {
                 return None;
             }

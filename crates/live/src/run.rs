@@ -176,7 +176,7 @@ fn play_on<G: Backend, W, R: Recorder, C: Into<Classed>>(
     summary.datagram_flows = starts.datagram_flows();
     summary.directions = report.network.directions;
     summary.links = report.network.links;
-    summary.plausibility.add_drops(&report.network.tcp_drops);
+    summary.add_drops(&report.network.drops);
     Ok((summary, observed))
 }
 

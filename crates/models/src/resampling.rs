@@ -81,6 +81,21 @@ impl Draw {
         Some(Draw { places: Places::Blocks { block, slots }, length })
     }
 
+    /// For how long a connection that starts `within` its block and stays open for `open` is open before the end of a draw of `length`, in
+    /// seconds: the mean over all slots, each of which its block fills with the same probability (methods M.5).
+    pub fn mean_open(within: Duration, open: Duration, block: Duration, length: Duration) -> f64 {
+        let block = block.as_nanos().max(1);
+        let slots = length.as_nanos().div_ceil(block).max(1);
+        let rest = length.as_nanos().saturating_sub(within.as_nanos());
+        // In slots before the first of these it is over before the draw is; from the second on it does not start any more.
+        let slots_with = |least: u64| rest.checked_sub(least).map_or(0, |more| (more / block + 1).min(slots));
+        let (whole, begun) = (slots_with(open.as_nanos()), slots_with(1).max(slots_with(open.as_nanos())));
+        let cut = (begun - whole) as f64;
+        let skipped = cut * (whole + begun).saturating_sub(1) as f64 / 2.0;
+        let sum = whole as f64 * open.as_nanos() as f64 + cut * rest as f64 - skipped * block as f64;
+        sum / slots as f64 / 1e9
+    }
+
     /// Starts that move by at most `by`, inside `length`.
     pub fn of_jitter(by: Duration, length: Duration, seed: u64) -> Draw {
         Draw { places: Places::Jitter { by, seed }, length }
@@ -224,6 +239,20 @@ mod tests {
         assert!((closed / expected - 1.0).abs() < 3.0 * 0.05, "{closed} {expected}");
         assert!((expected / in_record - 1.0).abs() < 0.15, "{expected} {in_record}");
         assert!(left_open > closed, "{left_open} {closed}");
+    }
+
+    #[test]
+    fn mean_open_time_equals_the_sum_over_slots() {
+        let mut stream = Stream::new(1, Purpose::Sizes, 0);
+        for _ in 0..2_000 {
+            let [block, length] = [1 + stream.below(30), 1 + stream.below(200)];
+            let [within, open] = [stream.below(block), stream.below(300)];
+            let slots = length.div_ceil(block);
+            let sum: u64 = (0..slots).map(|slot| length.saturating_sub(slot * block + within).min(open)).sum();
+            let found = Draw::mean_open(SECS(within), SECS(open), SECS(block), SECS(length));
+            let expected = sum as f64 / slots as f64;
+            assert!((found - expected).abs() < 1e-6, "{within} {open} {block} {length}: {found}, not {expected}");
+        }
     }
 
     #[test]

@@ -80,6 +80,18 @@ pub enum ScalingError {
         /// How many there are.
         blocks: usize,
     },
+    /// Most blocks are empty, as where the clock of the workload jumps.
+    #[error(
+        "{most} blocks of {block} do not make this load: the workload lasts {length}, and nearly all of its blocks are empty"
+    )]
+    EmptyBlocks {
+        /// The most that are put together.
+        most: usize,
+        /// The block.
+        block: Duration,
+        /// The workload.
+        length: Duration,
+    },
     /// A block longer than the workload.
     #[error("a block of {block} is longer than the workload, which lasts {length}")]
     LongBlock {
@@ -287,6 +299,10 @@ impl ScalingPlan {
     }
 }
 
+/// Blocks that are put together, at most. Where the clock of a workload jumps by years, millions are empty, and layers of them never make a
+/// load.
+const MOST_BLOCKS: usize = 1 << 22;
+
 /// Draws blocks for every slot, layer upon layer until the target is reached; of the last layer vectors are left out to hit it. A slot
 /// never has a block twice: its connections would be the same at the same instants.
 fn blocks(
@@ -301,18 +317,25 @@ fn blocks(
     if count == 0 {
         return Err(ScalingError::LongBlock { block, length: survey.length });
     }
+    let slots = duration.as_nanos().div_ceil(block.as_nanos()) as usize;
+    let empty = ScalingError::EmptyBlocks { most: MOST_BLOCKS, block, length: survey.length };
+    if count.max(slots) > MOST_BLOCKS {
+        return Err(empty);
+    }
     // A remainder that is no whole block is left out: a slot with it would have a gap.
     let begins = |number: usize| survey.items.partition_point(|item| item.start < Time::ZERO + block * number as u64);
     let mut of: Vec<(usize, Vec<Slot>)> = (0..count).map(|number| (begins(number), Vec::new())).collect();
     let end = begins(count);
     let total: f64 = weights.iter().map(|weight| *weight as f64).sum();
     let target = factor * total * (duration.as_secs_f64() / survey.length.as_secs_f64());
-    let slots = duration.as_nanos().div_ceil(block.as_nanos()) as usize;
     let mut orders: Vec<Stream> =
         (0..slots as u64).map(|slot| Stream::new(seed, Purpose::Resampling, 2 + slot)).collect();
     let mut taken: Vec<Vec<usize>> = vec![Vec::new(); slots];
     let mut left = target;
     for layer in 0..count {
+        if (layer + 1) * slots > MOST_BLOCKS {
+            return Err(empty);
+        }
         // The vectors of the layer that start in time: slot, and number.
         let mut vectors: Vec<(u32, u32)> = Vec::new();
         let mut drawn = Vec::with_capacity(slots);
@@ -526,6 +549,20 @@ mod tests {
         assert_eq!(plan(Method::Thinning, 1.01), Err(ScalingError::Thickening { factor: 1.01 }));
         let empty = ScalingPlan::new(&Survey::new(SECS(100)), &scaling(Method::Thinning, 0.5), 1);
         assert_eq!(empty.unwrap_err(), ScalingError::Empty);
+    }
+
+    /// The clock jumps by a month, and nearly all bytes are behind the last whole block, where no layer of blocks has them.
+    #[test]
+    fn layers_of_empty_blocks_end() {
+        let length = SECS(2_500_000) + Duration::from_millis(500);
+        let mut vectors = workload(2);
+        vectors[1].start = Time::ZERO + SECS(2_500_000);
+        vectors[1].adus[0].bytes = 1_000_000_000;
+        let mut survey = Survey::new(length);
+        vectors.iter().for_each(|vector| survey.add(vector));
+        let scaling = Scaling { duration: length, ..scaling(Method::Blocks(SECS(1)), 2.0) };
+        let refused = ScalingPlan::new(&survey, &scaling, 1).unwrap_err();
+        assert!(matches!(refused, ScalingError::EmptyBlocks { .. }), "{refused}");
     }
 
     #[test]

@@ -216,6 +216,15 @@ pub struct ClassFacts {
     pub sent_datagrams: u64,
     /// Datagrams that arrived.
     pub received_datagrams: u64,
+    /// Datagrams that were dropped on the way.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub dropped_datagrams: u64,
+    /// The link where most of them were dropped; null where that was a loss model, or none was dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagrams_dropped_at: Option<String>,
+    /// Whether each flow has a number of bytes to send, and is over when they have arrived.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_transfer: bool,
 }
 
 /// A link in one direction.
@@ -244,7 +253,7 @@ pub struct LinkFacts {
     pub dropped_packets: u64,
     /// Their bytes.
     pub dropped_bytes: u64,
-    /// Share of the window in which the line was sending.
+    /// Share of the window in which the line was sending; over a trace of delivery opportunities, of their bytes that packets used.
     pub utilisation: f64,
     /// Mean over time of the packets that wait, the one in transmission not counted.
     pub queue_mean_packets: f64,
@@ -297,13 +306,17 @@ pub struct HostFacts {
 const WORKLOAD: &str = "workload";
 
 impl ClassFacts {
-    /// Segments that were sent again, or the share of datagrams that did not arrive, in words.
+    /// Segments that were sent again, or the share of datagrams that were dropped, in words.
     pub fn repaired(&self) -> String {
-        if self.sent_datagrams == 0 {
-            return thousands(self.retransmissions);
+        match self.dropped_share() {
+            Some(share) => format!("{} %", three_digits(100.0 * share)),
+            None => thousands(self.retransmissions),
         }
-        let lost = self.sent_datagrams.saturating_sub(self.received_datagrams);
-        format!("{} %", three_digits(100.0 * lost as f64 / self.sent_datagrams as f64))
+    }
+
+    /// The share of its datagrams that were dropped; `None` without any.
+    pub fn dropped_share(&self) -> Option<f64> {
+        (self.sent_datagrams > 0).then(|| (self.dropped_datagrams as f64 / self.sent_datagrams as f64).min(1.0))
     }
 
     /// Whether it is a source beside the workload.

@@ -8,9 +8,9 @@ use flowloom_core::workload::Payload;
 use flowloom_store::run_folder::Point;
 
 use crate::compare::Comparison;
-use crate::facts::{ClassFacts, DrawnBytes, DrawnPayload, Late, LiveFacts};
+use crate::facts::{ClassFacts, DrawnBytes, DrawnPayload, Facts, Late, LiveFacts};
 use crate::metric::{Metric, Unit};
-use crate::plausibility::Plausibility;
+use crate::plausibility::{LEAST_PACKETS, MOST_DROPPED, Plausibility};
 use crate::run::Run;
 use crate::silent::Silent;
 use crate::verdict::Accounted;
@@ -45,7 +45,7 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     let missing = measured.payload_bytes.saturating_sub(measured.delivered_bytes);
     // Packets may wait in the queue only when the run was cut off with work left.
     let sum = |count: fn(&ClassFacts) -> u64| run.facts.sources().map(count).sum::<u64>();
-    let (sources, received) = (sum(|source| source.started), sum(|source| source.to_acceptors_bytes));
+    let (sources, received) = (sum(|source| source.started), measured.source_bytes());
     // A live run without a workload is there for programs of the user's.
     let guests = if run.facts.live.is_some() { measured.carried_packets.iter().sum::<u64>() } else { 0 };
     let is_void = nothing_arrived(run) && received + guests == 0;
@@ -133,6 +133,7 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     ]
     .into_iter()
     .chain(sources_gate(&measured.silent))
+    .chain(transfers_gate(&run.facts))
     .chain(run.facts.live.iter().flat_map(live_gates))
     .collect()
 }
@@ -150,6 +151,23 @@ fn sources_gate(silent: &Silent) -> Option<Gate> {
         verdict: if silent.share() <= UNFINISHED_SHARE { Accounted::Valid } else { Accounted::Degraded },
         found: silent.text(),
         wanted: "at most 1 % of the TCP flows that never send",
+    })
+}
+
+/// Whether the flows of sources that have a number of bytes to send came to their ends; `None` without such flows.
+fn transfers_gate(facts: &Facts) -> Option<Gate> {
+    let transfers = || facts.sources().filter(|source| source.is_transfer);
+    let started: u64 = transfers().map(|source| source.started).sum();
+    let unfinished: u64 = transfers().map(|source| source.unfinished).sum();
+    let share = unfinished as f64 / started.max(1) as f64;
+    (started > 0).then(|| Gate {
+        name: "transfers finished",
+        verdict: if share <= UNFINISHED_SHARE { Accounted::Valid } else { Accounted::Degraded },
+        found: match unfinished {
+            0 => "none unfinished".to_owned(),
+            n => format!("{} of {} of sources unfinished", thousands(n), counted(started, "transfer")),
+        },
+        wanted: "at most 1 % unfinished",
     })
 }
 
@@ -272,12 +290,31 @@ pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -
         warnings.push(Warning::NotStationary { thirds });
     }
     warnings.extend(run.facts.plausibility.iter().flat_map(Plausibility::warnings));
+    warnings.extend(run.facts.classes.iter().filter_map(dropped_datagrams));
     warnings.extend(other_payload(run));
+    warnings.extend(unseen_payload(run));
+    warnings.extend(left_out_payload(run));
+    warnings.extend(short_window(run));
     warnings.extend(with_original.filter(|_| run.facts.changes.is_empty()).and_then(few_compared));
     let notes = run.facts.live.iter().flat_map(|live| &live.notes);
     warnings.extend(notes.map(|text| Warning::Kernel { text: text.clone() }));
     warnings.extend(run.facts.warnings.iter().map(|text| Warning::Other { text: text.clone() }));
     warnings
+}
+
+/// Says that many datagrams of a class were dropped.
+fn dropped_datagrams(class: &ClassFacts) -> Option<Warning> {
+    let share = class.dropped_share().filter(|share| *share > MOST_DROPPED && class.sent_datagrams >= LEAST_PACKETS)?;
+    Some(Warning::DroppedDatagrams { class: class.name.clone(), share, link: class.datagrams_dropped_at.clone() })
+}
+
+/// Says that rates are of bins that are longer than the window.
+fn short_window(run: &Run) -> Option<Warning> {
+    let measured = &run.measurements;
+    let window = measured.window.1.since(measured.window.0);
+    let is_cut = run.facts.planned_window_ns.is_some();
+    (window < measured.bin && !is_cut)
+        .then(|| Warning::ShortWindow { window_ns: window.as_nanos(), bin_ns: measured.bin.as_nanos() })
 }
 
 /// Payload that differs by more than this share of what was to be sent is doubtful.
@@ -296,6 +333,25 @@ fn other_payload(run: &Run) -> Vec<Warning> {
         differs(asked_bytes, sent_bytes, asked_bytes).then_some(warning)
     });
     of_capture.into_iter().collect()
+}
+
+/// Says that much of what was acknowledged is in no data unit of the workload.
+fn unseen_payload(run: &Run) -> Option<Warning> {
+    let payload = &run.facts.original.as_ref()?.payload;
+    let ends = [&payload.initiator, &payload.acceptor];
+    let replayed: u64 = ends.iter().map(|end| end.replayed).sum();
+    let unseen: u64 = ends.iter().map(|end| end.acknowledged.saturating_sub(end.replayed_missing())).sum();
+    differs(replayed + unseen, replayed, replayed + unseen)
+        .then_some(Warning::UnseenPayload { acknowledged_bytes: unseen })
+}
+
+/// Says that much of the captured payload is left out with connections of which bytes are missing.
+fn left_out_payload(run: &Run) -> Option<Warning> {
+    let original = run.facts.original.as_ref()?;
+    let left_out_bytes = *original.set_aside_bytes.get("connections-missing-bytes")?;
+    let replayed_bytes = original.payload.initiator.captured + original.payload.acceptor.captured;
+    let captured = left_out_bytes + replayed_bytes;
+    differs(captured, replayed_bytes, captured).then_some(Warning::LeftOutPayload { left_out_bytes, replayed_bytes })
 }
 
 /// The directions whose payload is not what load and structure ask for.

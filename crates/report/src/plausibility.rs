@@ -13,8 +13,8 @@ use crate::words::{counted, thousands};
 /// A run whose judged flows are outside in more than this share is implausible. One of thousands may be outside by chance.
 const MOST_OUTSIDE: f64 = 0.05;
 
-/// More than this share of dropped TCP packets needs an explanation: closed loops that can slow down do so long before.
-const MOST_DROPPED: f64 = 0.2;
+/// More than this share of dropped packets needs an explanation: closed loops that can slow down do so long before.
+pub(crate) const MOST_DROPPED: f64 = 0.2;
 
 /// More than this share of retransmissions among data packets needs one too.
 const MOST_RETRANSMITTED: f64 = 0.25;
@@ -23,9 +23,11 @@ const MOST_RETRANSMITTED: f64 = 0.25;
 /// way, or its losses come many at a time. Flows with larger windows than their loss events allow did not react: at a loss event in five
 /// packets a window of sqrt(3 / (2 * 0.2)) = 2.7 segments follows (Mathis), 6.8 at the factor from which on a flow is outside; at one in
 /// 300, as when a long queue overflows and a whole flight is lost at a time, 53. A flow that never reacts has a loss event in each round
-/// trip, whatever its window is.
-fn largest_overloaded_window(loss_event_rate: Option<f64>) -> f64 {
-    MOST_FACTOR * mathis_window(loss_event_rate.unwrap_or(1.0).clamp(1e-9, MOST_DROPPED), 1.0)
+/// trip, whatever its window is. Where packets wait so long that a retransmission timer expires meanwhile, as many copies of each segment
+/// are on the way besides.
+fn largest_overloaded_window(loss_event_rate: Option<f64>, expiries: f64) -> f64 {
+    let segments = mathis_window(loss_event_rate.unwrap_or(1.0).clamp(1e-9, MOST_DROPPED), 1.0);
+    MOST_FACTOR * segments * (1.0 + expiries)
 }
 
 /// More retransmissions than this many for each dropped packet are not due to drops.
@@ -38,7 +40,7 @@ fn expiries(queueing_ns: u64, timeout_ns: u64) -> f64 {
 }
 
 /// Shares of fewer packets mean nothing.
-const LEAST_PACKETS: u64 = 100;
+pub(crate) const LEAST_PACKETS: u64 = 100;
 
 /// What of a run bears on its plausibility (`docs/guide/plausibility.md`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -122,6 +124,10 @@ pub struct ClassPlausibility {
     pub queueing_ns: u64,
     /// The shortest retransmission timeout of its TCP.
     pub timeout_ns: u64,
+    /// The mean round-trip time of data packets.
+    pub round_trip_ns: u64,
+    /// The retransmission timeout of its TCP before the first sample of the round-trip time.
+    pub first_timeout_ns: u64,
 }
 
 /// TCP packets of one direction.
@@ -149,12 +155,12 @@ impl Plausibility {
             let farthest = self.flows.first().map(FlowPlausibility::text).unwrap_or_default();
             Warning::ImplausibleWindows { flows: self.outside_flows, judged_flows: self.judged_flows, farthest }
         });
-        let drops = self.classes.iter().flat_map(|class| {
-            let directions = [("left", &class.from_left), ("right", &class.from_right)];
+        let drops = self.classes.iter().flat_map(|class_of| {
+            let directions = [("left", &class_of.from_left), ("right", &class_of.from_right)];
             directions.into_iter().filter(|(_, direction)| direction.is_lossy()).map(|(from_side, direction)| {
-                let (class, link) = (class.class.clone(), direction.most_dropped_at.clone());
+                let (class, link) = (class_of.class.clone(), direction.most_dropped_at.clone());
                 let share = direction.dropped_share.unwrap_or_default();
-                match direction.overloaded_window() {
+                match class_of.overloaded_window(direction) {
                     Some(window_segments) => Warning::Overload { class, from_side, share, link, window_segments },
                     None => Warning::ImplausibleLoss { class, from_side, share, link },
                 }
@@ -162,9 +168,13 @@ impl Plausibility {
         });
         let retransmissions = self.classes.iter().filter(|class| class.is_repetitive()).map(|class| {
             let (share, name) = (class.retransmitted_share.unwrap_or_default(), class.class.clone());
-            match class.is_bloated() {
-                true => Warning::Bufferbloat { class: name, share, queueing_ns: class.queueing_ns },
-                false => Warning::ImplausibleRetransmissions { class: name, share },
+            if class.is_bloated() {
+                Warning::Bufferbloat { class: name, share, queueing_ns: class.queueing_ns }
+            } else if class.is_of_long_round_trips() {
+                let ClassPlausibility { round_trip_ns, first_timeout_ns, .. } = *class;
+                Warning::LongRoundTrips { class: name, share, round_trip_ns, first_timeout_ns }
+            } else {
+                Warning::ImplausibleRetransmissions { class: name, share }
             }
         });
         flows.into_iter().chain(drops).chain(retransmissions).collect()
@@ -201,18 +211,20 @@ impl DirectionPlausibility {
     fn is_lossy(&self) -> bool {
         self.packets >= LEAST_PACKETS && self.dropped_share.is_some_and(|share| share > MOST_DROPPED)
     }
-
-    /// The mean window of flows that cannot slow down any further, or had no time to.
-    fn overloaded_window(&self) -> Option<f64> {
-        self.lossy_window_segments.filter(|window| *window <= largest_overloaded_window(self.loss_event_rate))
-    }
 }
 
 impl ClassPlausibility {
+    /// The mean window of flows from a side that cannot slow down any further, or had no time to.
+    fn overloaded_window(&self, from: &DirectionPlausibility) -> Option<f64> {
+        let most = largest_overloaded_window(from.loss_event_rate, expiries(self.queueing_ns, self.timeout_ns));
+        from.lossy_window_segments.filter(|window| *window <= most)
+    }
+
     /// Whether more was sent again than an overload explains.
     fn is_repetitive(&self) -> bool {
-        let is_overloaded = [&self.from_left, &self.from_right].iter().any(|from| from.overloaded_window().is_some())
-            && self.retransmissions as f64 <= self.due_to_drops();
+        let is_overloaded =
+            [&self.from_left, &self.from_right].iter().any(|from| self.overloaded_window(from).is_some())
+                && self.retransmissions as f64 <= self.due_to_drops();
         self.data_packets >= LEAST_PACKETS
             && self.retransmitted_share.is_some_and(|share| share > MOST_RETRANSMITTED)
             && !is_overloaded
@@ -226,9 +238,20 @@ impl ClassPlausibility {
     /// Whether the rest is sent again because packets wait in queues for longer than the retransmission timeout: each time that a timer
     /// expires meanwhile it sends every segment again at most once.
     fn is_bloated(&self) -> bool {
+        self.queueing_ns > self.timeout_ns && self.is_due_to(expiries(self.queueing_ns, self.timeout_ns))
+    }
+
+    /// Whether the rest is sent again because a round trip takes longer than the timeout that holds until the first sample of one: of what
+    /// was sent twice there is none (RFC 6298 section 3), so that the flights of several round trips may be sent again.
+    fn is_of_long_round_trips(&self) -> bool {
+        self.round_trip_ns > self.first_timeout_ns
+            && self.is_due_to(expiries(self.round_trip_ns, self.first_timeout_ns))
+    }
+
+    /// Whether drops explain what was sent again if timers also send each segment again `expiries` times.
+    fn is_due_to(&self, expiries: f64) -> bool {
         let segments = self.data_packets.saturating_sub(self.retransmissions) as f64;
-        let needless = expiries(self.queueing_ns, self.timeout_ns) * segments;
-        self.queueing_ns > self.timeout_ns && self.retransmissions as f64 <= self.due_to_drops() + needless
+        self.retransmissions as f64 <= self.due_to_drops() + expiries * segments
     }
 }
 
@@ -398,6 +421,44 @@ mod tests {
             let [warning] = &waiting(queueing, retransmissions)[..] else { panic!() };
             assert!(warning.is_doubt(), "{queueing} {retransmissions}");
         }
+    }
+
+    /// 10 s are three timeouts of 1 s: 1, 2, 4 s after each other.
+    #[test]
+    fn round_trips_longer_than_the_first_timeout_are_named() {
+        let over = |round_trip_ns, retransmissions| {
+            let mut found = class(1_000, 0, 1_000, retransmissions);
+            (found.classes[0].round_trip_ns, found.classes[0].first_timeout_ns) = (round_trip_ns, 1_000_000_000);
+            found.classes[0].timeout_ns = 200_000_000;
+            found.warnings()
+        };
+        let [warning] = &over(10_000_000_000, 750)[..] else { panic!() };
+        assert!(!warning.is_doubt());
+        assert_eq!(
+            warning.cause(),
+            "long round trips: 75.0 % of the data packets of web were retransmissions; a round trip takes 10.0 s in the mean, and the \
+             first retransmission timeout is 1.00 s"
+        );
+        for (round_trip, retransmissions) in [(10_000_000_000, 751), (900_000_000, 300)] {
+            let [warning] = &over(round_trip, retransmissions)[..] else { panic!() };
+            assert!(warning.is_doubt(), "{round_trip} {retransmissions}");
+        }
+    }
+
+    /// A loss event in five packets allows 6.8 segments; where each is sent again twice behind a queue, there are three copies.
+    #[test]
+    fn copies_behind_a_long_queue_are_no_large_window() {
+        let doubted = |window, queueing_ns| {
+            let mut found = class(1_000, 400, 900, 450);
+            found.classes[0].from_left.lossy_window_segments = Some(window);
+            found.classes[0].from_left.loss_event_rate = Some(0.3);
+            (found.classes[0].queueing_ns, found.classes[0].timeout_ns) = (queueing_ns, 200_000_000);
+            found.warnings().iter().any(Warning::is_doubt)
+        };
+        assert_eq!(
+            [(7.0, 0), (7.0, 600_000_000), (20.5, 600_000_000)].map(|(w, q)| doubted(w, q)),
+            [true, false, true]
+        );
     }
 
     #[test]

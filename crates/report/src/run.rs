@@ -223,7 +223,7 @@ const MOST_QUEUE_VALUES: u64 = 1 << 22;
 
 /// Width of the bins of a window's series: a tenth of a second, a second, or the shortest of 2, 5, 10, 20 ... s that
 /// leaves no more than [`MOST_BINS`].
-fn bin_width(window: Duration) -> Duration {
+pub fn bin_width(window: Duration) -> Duration {
     if window < SHORT_WINDOW {
         return SHORTEST_BIN;
     }
@@ -652,6 +652,11 @@ impl Measurements {
         let mut totals = self.totals(|_| true);
         totals.add(self.source_totals);
         totals
+    }
+
+    /// Payload bytes that arrived of the flows of sources that were under way in the window.
+    pub fn source_bytes(&self) -> u64 {
+        self.source_totals.delivered_bytes
     }
 
     /// Traffic at full resolution: what the original carried, or what the replay's link did. `None` where nothing was recorded, and in a

@@ -109,6 +109,45 @@ pub enum Warning {
         /// The mean time in queues, there and back.
         queueing_ns: u64,
     },
+    /// Much was sent again because round trips are longer than the first retransmission timeout.
+    LongRoundTrips {
+        /// The class of connections, or the source.
+        class: String,
+        /// Of all data packets.
+        share: f64,
+        /// The mean round-trip time.
+        round_trip_ns: u64,
+        /// The timeout before the first sample of it.
+        first_timeout_ns: u64,
+    },
+    /// Many datagrams were dropped.
+    DroppedDatagrams {
+        /// The class or source.
+        class: String,
+        /// Of all that were sent.
+        share: f64,
+        /// Where most of them were dropped; `None`: by a loss model.
+        link: Option<String>,
+    },
+    /// Bytes that were acknowledged are not replayed, because of the side that sent them no data was captured.
+    UnseenPayload {
+        /// Those bytes.
+        acknowledged_bytes: u64,
+    },
+    /// Connections of which the capture lacks bytes were left out.
+    LeftOutPayload {
+        /// Payload that was captured of them.
+        left_out_bytes: u64,
+        /// The same of the connections that are replayed.
+        replayed_bytes: u64,
+    },
+    /// Results are of less time than a bin of their series.
+    ShortWindow {
+        /// How long the window is.
+        window_ns: u64,
+        /// The width of the bin.
+        bin_ns: u64,
+    },
     /// More or less is sent than was to be.
     OtherPayload {
         /// Payload that was to be sent: what was captured without holes, or what load and structure ask for.
@@ -136,15 +175,20 @@ pub enum Warning {
 }
 
 /// How many packets were dropped, and where.
-fn dropped(class: &str, from_side: &str, share: f64, link: Option<&str>) -> String {
+fn dropped(packets: &str, share: f64, link: Option<&str>) -> String {
     format!(
-        "{} % of the TCP packets of {class} from the {from_side} were dropped, {}",
+        "{} % of the {packets} were dropped, {}",
         three_digits(share * 100.0),
         match link {
             Some(link) => format!("most of them at the link {link}"),
             None => "most of them by a loss model".to_owned(),
         }
     )
+}
+
+/// The TCP packets of a class from a side that were dropped, and where.
+fn dropped_tcp(class: &str, from_side: &str, share: f64, link: Option<&str>) -> String {
+    dropped(&format!("TCP packets of {class} from the {from_side}"), share, link)
 }
 
 impl Warning {
@@ -156,6 +200,8 @@ impl Warning {
                 | Warning::ImplausibleLoss { .. }
                 | Warning::ImplausibleRetransmissions { .. }
                 | Warning::OtherPayload { .. }
+                | Warning::LeftOutPayload { .. }
+                | Warning::UnseenPayload { .. }
                 | Warning::FewCompared { .. }
         )
     }
@@ -225,11 +271,11 @@ impl Warning {
                 if *flows == 1 { "its" } else { "their" }
             ),
             Warning::ImplausibleLoss { class, from_side, share, link } => {
-                format!("implausible: {}", dropped(class, from_side, *share, link.as_deref()))
+                format!("implausible: {}", dropped_tcp(class, from_side, *share, link.as_deref()))
             }
             Warning::Overload { class, from_side, share, link, window_segments } => format!(
                 "overload: {}; its flows have {} segments on the way in the mean, no more than their losses allow",
-                dropped(class, from_side, *share, link.as_deref()),
+                dropped_tcp(class, from_side, *share, link.as_deref()),
                 three_digits(*window_segments)
             ),
             Warning::ImplausibleRetransmissions { class, share } => {
@@ -241,6 +287,32 @@ impl Warning {
                 percent(share),
                 Unit::Time.show(*queueing_ns as f64)
             ),
+            Warning::LongRoundTrips { class, share, round_trip_ns, first_timeout_ns } => format!(
+                "long round trips: {} of the data packets of {class} were retransmissions; a round trip takes {} in the mean, and the \
+                 first retransmission timeout is {}",
+                percent(share),
+                Unit::Time.show(*round_trip_ns as f64),
+                Unit::Time.show(*first_timeout_ns as f64)
+            ),
+            Warning::DroppedDatagrams { class, share, link } => {
+                format!("overload: {}", dropped(&format!("datagrams of {class}"), *share, link.as_deref()))
+            }
+            Warning::UnseenPayload { acknowledged_bytes } => format!(
+                "doubtful: {} of acknowledged payload are not replayed: of the sides that sent them no data was captured",
+                Unit::Bytes.show(*acknowledged_bytes as f64)
+            ),
+            Warning::LeftOutPayload { left_out_bytes, replayed_bytes } => {
+                let [left_out, replayed] =
+                    [*left_out_bytes, *replayed_bytes].map(|bytes| Unit::Bytes.show(bytes as f64));
+                format!(
+                    "doubtful: {left_out} of captured payload are left out, because bytes are missing in the same connections; \
+                     {replayed} are replayed"
+                )
+            }
+            Warning::ShortWindow { window_ns, bin_ns } => {
+                let [window, bin] = [*window_ns, *bin_ns].map(Duration::from_nanos);
+                format!("results are of {window}, and rates of whole bins of {bin}: they are too low")
+            }
             Warning::OtherPayload { asked_bytes, sent_bytes, from_side } => {
                 let [asked, sent] = [*asked_bytes, *sent_bytes].map(|bytes| Unit::Bytes.show(bytes as f64));
                 match from_side {
@@ -296,6 +368,17 @@ impl Warning {
             Warning::Bufferbloat { .. } => {
                 Some("if this is not what was meant, give the link a shorter queue or a higher rate")
             }
+            Warning::LongRoundTrips { .. } => {
+                Some("if this is not what was meant, give the path shorter delays or timestamps (tcp.timestamps)")
+            }
+            Warning::DroppedDatagrams { .. } => {
+                Some("if this is not what was meant, give the link a higher rate or the datagrams a lower one")
+            }
+            Warning::LeftOutPayload { .. } => Some("capture without losses"),
+            Warning::UnseenPayload { .. } => {
+                Some("capture without losses, or leave out what is missing with --missing skip")
+            }
+            Warning::ShortWindow { .. } => Some("make measure.window longer"),
             Warning::OtherPayload { from_side: None, .. } => {
                 Some("capture without losses, or leave out what is missing with --missing skip")
             }

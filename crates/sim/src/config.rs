@@ -12,7 +12,7 @@ use flowloom_core::queue::keys::Per;
 use flowloom_core::queue::{Discipline, ParameterError};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp;
-use flowloom_core::time::Duration;
+use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Rate};
 use flowloom_core::workload::LinkSide;
 
@@ -42,8 +42,10 @@ pub struct Config {
     pub placement: Placement,
     /// Round-trip time of connections whose own is not known: the median of the workload (methods A.6).
     pub unknown_rtt: Duration,
-    /// Connections that start in `[0, window)` are run, and the queue's time-weighted statistics cover it (methods M.4).
+    /// Connections that start in `[0, window)` are run (methods M.4).
     pub window: Duration,
+    /// What the links' statistics over time cover, `[start, end)`; `None`: the window.
+    pub results: Option<[Time; 2]>,
     /// How much longer the run may go on for connections to end; at most [`Config::MAX_DRAIN`].
     pub drain: Duration,
     /// Links beside the bottleneck that are measured as it is.
@@ -251,6 +253,7 @@ impl Config {
             placement: Placement::Measured,
             unknown_rtt: Duration::from_millis(100),
             window,
+            results: None,
             drain: Config::MAX_DRAIN,
             monitored: Vec::new(),
             queue_every: Duration::from_millis(10),
@@ -323,6 +326,11 @@ impl Config {
     /// The link of a number.
     pub fn link(&self, number: LinkNumber) -> &LinkConfig {
         number.index().checked_sub(2).map_or(&self.bottleneck, |at| &self.links[at])
+    }
+
+    /// What the links' statistics cover.
+    pub(crate) fn results(&self) -> [Time; 2] {
+        self.results.unwrap_or([Time::ZERO, Time::ZERO + self.window])
     }
 
     /// What the links between the ends of a class take, before and behind the monitor, which stands at the left end of the

@@ -2,7 +2,11 @@
 
 use flowloom_core::play::Datagrams;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol};
+use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, Side};
+
+/// Added to a vector's number, numbers the flow of the datagrams that its initiator or its acceptor sent: neither connections nor sources
+/// have such numbers.
+const OF_VECTORS: [u64; 2] = [1 << 40, 1 << 41];
 
 /// A flow of datagrams of an experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +24,17 @@ pub struct DatagramFlow {
 }
 
 impl DatagramFlow {
+    /// The number of the flow of the datagrams that `sender` of the vector with this number sent.
+    pub const fn id_of(vector: u64, sender: Side) -> u64 {
+        OF_VECTORS[sender as usize] + vector
+    }
+
+    /// The vector and the end of it that sends the flow of this number; `None` of flows that no vector has.
+    pub fn vector_of(id: u64) -> Option<(u64, Side)> {
+        let sender = Side::BOTH.into_iter().rev().find(|side| id >= OF_VECTORS[*side as usize])?;
+        Some((id - OF_VECTORS[sender as usize], sender))
+    }
+
     /// As rules, paths and records take it.
     pub fn vector(&self) -> ConnectionVector {
         ConnectionVector {

@@ -14,7 +14,7 @@ use crate::config::{Config, ConfigError};
 use crate::flight::Handle;
 use crate::flow::{FIRST_GUEST, Flow, Identifiers};
 use crate::network::{Event, Network};
-use crate::plausibility::{PacketsMet, TcpDrops};
+use crate::plausibility::{Drops, PacketsMet};
 use crate::summary::{Direction, LinkCounts, RunError};
 
 /// Why an emulation cannot go on.
@@ -100,8 +100,8 @@ pub struct Emulated {
     pub directions: [Direction; 2],
     /// The other links, in the order of [`Config::links`].
     pub links: Vec<LinkCounts>,
-    /// TCP packets of connections that were dropped.
-    pub tcp_drops: TcpDrops,
+    /// Packets of connections and flows that were dropped.
+    pub drops: Drops,
 }
 
 impl Closed {
@@ -298,7 +298,7 @@ impl<'a, R: Recorder> Emulation<'a, R> {
         self.network.finish(self.now, covered).map_err(RunError::Recorder)?;
         let links = self.network.other_links();
         Direction::balance(&self.network.directions)?;
-        Ok(Emulated { directions: self.network.directions, links, tcp_drops: self.network.tcp_drops })
+        Ok(Emulated { directions: self.network.directions, links, drops: self.network.drops })
     }
 
     /// Serves all events up to `now`; the latest time.

@@ -58,7 +58,9 @@ pub use datagram_flow::DatagramFlow;
 pub use emulation::{Closed, Emulation};
 pub use flight::{Handle, link_bytes};
 pub use limits::limits;
-pub use plausibility::{ClassPackets, FlowFindings, Judged, JudgedFlow, PacketsMet, Plausibility, Sending};
+pub use plausibility::{
+    ClassDrops, ClassPackets, Drops, FlowFindings, Judged, JudgedFlow, PacketsMet, Plausibility, Sending,
+};
 pub use run::run;
 pub use starts::Starts;
 pub use summary::{ClassCounts, ConnectionCounts, Direction, LinkCounts, PacketCounts, Progress, RunError, Summary};

@@ -21,7 +21,7 @@ use crate::events::EventQueue;
 use crate::flight::{Handle, Packet, Packets, is_datagram};
 use crate::flow::{FIRST_GUEST, Flow};
 use crate::meters::{Monitor, QueueSampler, Tap, ThroughputMeter};
-use crate::plausibility::TcpDrops;
+use crate::plausibility::Drops;
 use crate::summary::{Direction, LinkCounts, PacketCounts};
 
 /// Something that happens to a connection, or before there is one.
@@ -96,7 +96,7 @@ pub struct Network<'a, R> {
     /// Counts by the side packets come from.
     pub directions: [Direction; 2],
     /// TCP packets that were dropped, of connections.
-    pub tcp_drops: TcpDrops,
+    pub drops: Drops,
     /// Present if there are rules.
     pub flows: Option<FlowTable>,
     /// Packets that a loss model took since [`Network::report`].
@@ -221,7 +221,7 @@ impl<'a, R: Recorder> Network<'a, R> {
             let link = config.link(LinkNumber(number));
             let queue = link.queue.build(link.rate, Stream::new(config.seed, Purpose::Queue, u64::from(number)))?;
             Ok::<_, ConfigError>(Hop {
-                link: Link::through(queue, link.transmitter(LinkNumber(number).side()), link.delay, config.window),
+                link: Link::through(queue, link.transmitter(LinkNumber(number).side()), link.delay, config.results()),
                 policer: link.policer.map(Policer::new),
                 departure: Time::MAX,
                 queued: Default::default(),
@@ -240,7 +240,7 @@ impl<'a, R: Recorder> Network<'a, R> {
             events: EventQueue::made_of(config.events),
             packets: Packets::new(),
             directions: Default::default(),
-            tcp_drops: TcpDrops::new(),
+            drops: Drops::default(),
             hops: (0..2 + config.links.len() as u16).map(hop).collect::<Result<_, _>>()?,
             flows: (!config.rules.is_empty()).then(FlowTable::default),
             lost: Vec::new(),
@@ -432,10 +432,11 @@ impl<'a, R: Recorder> Network<'a, R> {
         });
     }
 
-    /// Counts a dropped packet of `flow` if it is one of TCP, and of a connection of the run.
+    /// Counts a dropped packet of `flow` if it is one of the run.
     fn count_drop(&mut self, flow: &Flow, from: LinkSide, segment: &Segment, link: Option<LinkNumber>) {
-        if !is_datagram(segment) && flow.id() < FIRST_GUEST {
-            *self.tcp_drops.entry((flow.class(), from, link.map(|link| link.0))).or_default() += 1;
+        if flow.id() < FIRST_GUEST {
+            let drops = if is_datagram(segment) { &mut self.drops.datagrams } else { &mut self.drops.tcp };
+            *drops.entry((flow.class(), from, link.map(|link| link.0))).or_default() += 1;
         }
     }
 

@@ -108,6 +108,8 @@ impl InFlight {
 pub struct Queueing {
     /// Nanoseconds, once for each data packet that arrived, added up.
     waited: u128,
+    /// The same of whole round trips.
+    round_trips: u128,
     data: u64,
 }
 
@@ -117,12 +119,22 @@ impl Queueing {
         let round_trip = tallies.initiator.mean_transit() + tallies.acceptor.mean_transit();
         let data = tallies.initiator.data + tallies.acceptor.data;
         self.waited += u128::from(round_trip.saturating_sub(path).as_nanos()) * u128::from(data);
+        self.round_trips += u128::from(round_trip.as_nanos()) * u128::from(data);
         self.data += data;
     }
 
     /// The mean over data packets.
     pub fn mean(&self) -> Duration {
-        Duration::from_nanos((self.waited / u128::from(self.data.max(1))) as u64)
+        self.of_each(self.waited)
+    }
+
+    /// The mean round-trip time over data packets.
+    pub fn mean_round_trip(&self) -> Duration {
+        self.of_each(self.round_trips)
+    }
+
+    fn of_each(&self, sum: u128) -> Duration {
+        Duration::from_nanos((sum / u128::from(self.data.max(1))) as u64)
     }
 }
 
@@ -139,8 +151,17 @@ impl ClassPackets {
     }
 }
 
-/// TCP packets that were dropped, by class, the side they come from, and link.
-pub type TcpDrops = BTreeMap<(u16, LinkSide, Option<u16>), u64>;
+/// Packets that were dropped, by class, the side they come from, and link; without a link where a loss model took them.
+pub type ClassDrops = BTreeMap<(u16, LinkSide, Option<u16>), u64>;
+
+/// Packets of connections and flows of the run that were dropped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drops {
+    /// Those of TCP.
+    pub tcp: ClassDrops,
+    /// Datagrams.
+    pub datagrams: ClassDrops,
+}
 
 /// What the packets of a connection met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -225,8 +246,8 @@ impl Plausibility {
         self.flows.add(of, from, response, conditions(losses, sending, side, &of.limits));
     }
 
-    /// Packets were dropped, over the whole run.
-    pub fn add_drops(&mut self, drops: &TcpDrops) {
+    /// TCP packets were dropped, over the whole run.
+    pub fn add_drops(&mut self, drops: &ClassDrops) {
         for (&(class, from, link), dropped) in drops {
             self.classes[usize::from(class)].dropped.insert((from, link), *dropped);
         }

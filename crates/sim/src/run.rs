@@ -320,7 +320,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
         self.summary.datagram_flows = self.starts.datagram_flows();
         self.summary.links = self.network.other_links();
         self.summary.directions = std::mem::take(&mut self.network.directions);
-        self.summary.plausibility.add_drops(&self.network.tcp_drops);
+        self.summary.add_drops(&self.network.drops);
         Direction::balance(&self.summary.directions)?;
         Ok(self.summary)
     }

@@ -1,11 +1,15 @@
 //! What a run came to, and why one could not.
 
+use std::collections::BTreeMap;
+
 use flowloom_core::path::LinkStatistics;
 use flowloom_core::record::{ConnectionRecord, Outcome, PacketKind, SourceRecord};
 use flowloom_core::time::Time;
+use flowloom_core::workload::Side;
 
 use crate::config::{Config, ConfigError};
-use crate::plausibility::Plausibility;
+use crate::datagram_flow::DatagramFlow;
+use crate::plausibility::{Drops, Plausibility};
 
 /// What a run came to.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -39,6 +43,22 @@ impl Summary {
             classes: vec![ClassCounts::default(); config.classes.len()],
             plausibility: Plausibility::new(config),
             ..Summary::default()
+        }
+    }
+
+    /// Packets of connections and flows were dropped, over the whole run.
+    pub fn add_drops(&mut self, drops: &Drops) {
+        self.plausibility.add_drops(&drops.tcp);
+        for (number, class) in (0..).zip(&mut self.classes) {
+            let mut by_link: BTreeMap<Option<u16>, u64> = BTreeMap::new();
+            for ((of, _, link), dropped) in &drops.datagrams {
+                if *of == number {
+                    *by_link.entry(*link).or_default() += dropped;
+                }
+            }
+            class.dropped_datagrams = by_link.values().sum();
+            class.datagrams_dropped_at =
+                by_link.into_iter().max_by_key(|(_, dropped)| *dropped).and_then(|(link, _)| link);
         }
     }
 
@@ -89,13 +109,20 @@ pub struct ClassCounts {
     pub sent_datagrams: u64,
     /// Datagrams that arrived.
     pub received_datagrams: u64,
+    /// Datagrams that were dropped on the way, copies of them included.
+    pub dropped_datagrams: u64,
+    /// The link where most of them were dropped; `None`: by loss models, or none was.
+    pub datagrams_dropped_at: Option<u16>,
 }
 
 impl ClassCounts {
     /// Counts a flow of a source that ended.
     pub fn add(&mut self, record: &SourceRecord) {
         self.flows.add(record.outcome);
-        self.to_acceptors_bytes += record.received_bytes;
+        match DatagramFlow::vector_of(record.id) {
+            Some((_, Side::Acceptor)) => self.to_initiators_bytes += record.received_bytes,
+            _ => self.to_acceptors_bytes += record.received_bytes,
+        }
         self.retransmissions += record.retransmissions.unwrap_or(0);
         self.timeouts += record.timeouts.unwrap_or(0);
         self.sent_datagrams += record.sent_packets.unwrap_or(0);

@@ -23,7 +23,7 @@ fn pausing(tcp: &Config, pause: u64, pauses: u64) -> [f64; 2] {
     let Ok(trace) = Trace::new(opportunities.collect()) else { return [f64::NAN; 2] };
     let transmitter = Transmitter::Trace(Schedule::new(Arc::new(trace)));
     let queue = Queue::Arrival(Admission::DropTail(DropTail::new(Limit::Packets(100))));
-    let link = Link::through(queue, transmitter, Duration::ZERO, Duration::from_secs(1_000_000));
+    let link = Link::through(queue, transmitter, Duration::ZERO, [Time::ZERO, Time::MAX]);
     // Half of the time between two pauses after the last: what waits behind a hole just after a pause would count as come twice.
     let seconds = 12.0 * pauses as f64 + 6.0;
     let marks = vec![Time::ZERO + Duration::from_secs_f64(seconds)];

@@ -1,5 +1,6 @@
 //! `flowloom convert` of a run folder: its results in the form of another tool.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -38,10 +39,21 @@ pub fn run(args: &args::Convert, output: Option<&Path>, manner: Manner) -> Resul
     };
     let Some(path) = output else { return to_standard_output(to, run) };
     write_page(path, |out| to.write(run, out))?;
-    let name = name(to);
+    let (name, left_out) = (name(to), to.left_out(run));
     manner.answer(
-        || json!({ "from": Kind::RunFolder.name(), "to": name, "connections": run.measurements.outcomes.started() }),
-        || format!("{name:<11} {}\n", path.display()),
+        || {
+            let unfinished: BTreeMap<_, _> = left_out.iter().map(|one| (one.name, one.unfinished)).collect();
+            json!({
+                "from": Kind::RunFolder.name(),
+                "to": name,
+                "connections": run.measurements.outcomes.started(),
+                "unfinished": unfinished,
+            })
+        },
+        || {
+            let left_out: String = left_out.iter().map(|one| format!("  unfinished {one}\n")).collect();
+            format!("{name:<11} {}\n{left_out}", path.display())
+        },
     )?;
     Ok(Exit::Done)
 }

@@ -77,11 +77,13 @@ fn calculate(args: &PipeModel) -> Result<Answer, Error> {
         Some(Limit::Packets(segments)) => segments as f64 * mss as f64,
         Some(Limit::Bytes(bytes)) => bytes as f64,
     };
-    if window < 1.0 && args.window.is_none() {
-        return Err(usage("--rate and --rtt", "make a pipe that holds less than a byte", "say which --window to take"));
-    }
-    if window < 1.0 {
-        return Err(usage("--window", "of less than a byte carries nothing", "write it like 10mb or 1148p"));
+    if window < mss as f64 {
+        let (option, holds) = match args.window {
+            None => ("--rate and --rtt", "make a pipe that holds"),
+            Some(_) => ("--window", "is"),
+        };
+        let problem = format!("{holds} less than a segment of {mss} bytes, and TCP sends whole segments");
+        return Err(usage(option, &problem, "give a smaller --mss, or a --window like 10mb or 1148p"));
     }
     let segments = (window / mss as f64).ceil();
     let slow_start = arithmetic::slow_start(segments, args.growth);

@@ -275,6 +275,29 @@ fn a_run_can_begin_in_the_middle_with_connections_in_progress() {
 }
 
 #[test]
+fn a_window_behind_the_record_is_explained() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(5).pcap());
+    bench.file(
+        "e.toml",
+        b"[workload]\nsource = \"c.pcap\"\n[measure]\nduration = \"9min\"\nwindow = [\"5min\", \"8min\"]\n",
+    );
+    let said = bench.flowloom(&["run", "e.toml", "-o", "r"]);
+    let out = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(said.code, 3, "{out}");
+    assert!(out.contains("results begin at 300 s (measure.window), and the record that is replayed ends at"), "{out}");
+}
+
+#[test]
+fn shares_of_the_load_that_no_link_has_are_refused() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(5).pcap());
+    bench
+        .flowloom(&["run", "c.pcap", "-o", "r", "--rate", "0.00001%"])
+        .failed(2, &["network.bottleneck.rate of 0.00001% comes to", "a link has 100 bit/s at least"]);
+}
+
+#[test]
 fn a_run_says_how_to_repeat_it_and_a_report_when_it_was_made_but_not_where() {
     let bench = Bench::new();
     let capture = bench.file("c.pcap", &Traffic::many(20).pcap());

@@ -66,11 +66,7 @@ fn captures_with_holes_say_so() {
 #[test]
 fn a_run_states_what_its_capture_lacks() {
     let bench = Bench::new();
-    // The acceptor's second segment is not in the capture, and is acknowledged.
-    let mut traffic = Traffic::default().connection(1, flowloom::time::Duration::ZERO, 100, 5_000);
-    let lost = traffic.packets.iter().position(|packet| packet.payload_bytes == 1460).unwrap() + 1;
-    traffic.packets.remove(lost);
-    bench.file("holes.pcap", &traffic.pcap());
+    bench.file("holes.pcap", &with_a_hole());
     let said = bench.flowloom(&["run", "holes.pcap", "-o", "r"]);
     assert!(said.out.contains("  missing     1.46 kB (28.6 %) in 1 connection"), "{}", said.out);
     let run: Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
@@ -95,4 +91,44 @@ fn the_choice_is_about_captures() {
     bench.flowloom(&["run", "e.toml", "-o", "r"]).succeeded();
     let run: Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
     assert!(run["experiment"].as_str().unwrap().contains("missing = \"skip\""));
+}
+
+/// A capture of one connection of which the acceptor's second segment is missing, and was acknowledged.
+fn with_a_hole() -> Vec<u8> {
+    let mut traffic = Traffic::default().connection(1, flowloom::time::Duration::ZERO, 100, 5_000);
+    let lost = traffic.packets.iter().position(|packet| packet.payload_bytes == 1460).unwrap() + 1;
+    traffic.packets.remove(lost);
+    traffic.pcap()
+}
+
+#[test]
+fn other_forms_keep_the_doubt_or_say_that_they_cannot() {
+    let bench = Bench::new();
+    bench.file("holes.pcap", &with_a_hole());
+    bench.flowloom(&["extract", "holes.pcap", "-o", "w.parquet"]).succeeded();
+    for (form, keeps) in
+        [("w.cvec", true), ("w.alt.cvec", true), ("w.jsonl", true), ("w.csv", true), ("w.graphml", false)]
+    {
+        let said = bench.flowloom(&["convert", "w.parquet", "-o", form]);
+        let is_told = said.succeeded().err.contains("which bytes the capture lacked was left out");
+        assert_eq!(is_told, !keeps, "{form}: {}", said.err);
+        if keeps {
+            let verdict = &bench.json(&["run", form, "-o", "r", "--force", "--json"])["verdict"];
+            assert_eq!(verdict["plausible"]["word"], "doubtful", "{form}: {verdict}");
+            let run: Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
+            assert_eq!(payload(&run["original"]["payload"]), [3_640, 1_460, 1_460, 5_100], "{form}");
+        }
+    }
+}
+
+/// What `--missing skip` leaves out is doubted as what stands in for it is.
+#[test]
+fn connections_left_out_for_holes_are_doubted() {
+    let bench = Bench::new();
+    let hole = with_a_hole();
+    let whole = Traffic::default().connection(2, flowloom::time::Duration::from_secs(1), 100, 5_000).pcap();
+    bench.file("c.pcap", &[&hole[..], &whole[24..]].concat());
+    let verdict = &bench.json(&["run", "c.pcap", "-o", "r", "--missing", "skip", "--json"])["verdict"]["plausible"];
+    assert_eq!(verdict["word"], "doubtful", "{verdict}");
+    assert!(verdict["reasons"][0].as_str().unwrap().contains("of captured payload are left out"), "{verdict}");
 }

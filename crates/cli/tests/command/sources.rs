@@ -269,3 +269,114 @@ fn a_rate_in_percent_is_told_with_the_busiest_second() {
     let network = run_json(&bench, "r")["network"].as_str().unwrap().to_owned();
     assert!(network.contains("(105% of the mean; the busiest second of the original has "), "{network}");
 }
+
+/// Ten times what the link carries, and seven of ten lost on the path.
+#[test]
+fn dropped_datagrams_are_told() {
+    let bench = Bench::new();
+    for (network, place) in [
+        ("bottleneck = { rate = \"1mbit\", queue = { limit = \"20p\" } }", "at the link bottleneck"),
+        ("bottleneck = { rate = \"100mbit\" }\npath = { loss = \"70%\" }", "by a loss model"),
+    ] {
+        let source = "[[sources]]\nname = \"voice\"\nkind = \"cbr\"\nrate = \"10mbit\"\nrtt = \"20ms\"\n";
+        bench.file("e.toml", format!("[network]\n{network}\n{source}[measure]\nduration = \"1s\"\n").as_bytes());
+        let said = bench.flowloom(&["run", "e.toml", "-o", "r", "--force"]);
+        let out = said.succeeded().out.split_whitespace().collect::<Vec<_>>().join(" ");
+        let told = format!("of the datagrams of voice were dropped, most of them {place}");
+        assert!(out.contains("warning: overload: ") && out.contains(&told), "{out}");
+        let run = run_json(&bench, "r");
+        let count = |field: &str| class(&run, "voice")[field].as_u64().expect("a number");
+        assert_eq!(count("sent_datagrams"), count("received_datagrams") + count("dropped_datagrams"));
+    }
+}
+
+/// What is under way when the run ends is not lost: half a second of datagrams on a path of a second, without any drain.
+#[test]
+fn datagrams_on_the_way_are_not_lost() {
+    let bench = Bench::new();
+    let source = "[[sources]]\nname = \"a\"\nkind = \"cbr\"\nrate = \"1mbit\"\nrtt = \"1s\"\n";
+    bench.file("e.toml", format!("{source}[measure]\nduration = \"1s\"\ndrain = \"0s\"\n").as_bytes());
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).succeeded();
+    let run = run_json(&bench, "r");
+    let count = |field: &str| class(&run, "a")[field].as_u64().unwrap_or(0);
+    assert!(count("received_datagrams") < count("sent_datagrams") && count("dropped_datagrams") == 0, "{run}");
+}
+
+/// 5 MB need 40 s at 1 Mbit/s.
+#[test]
+fn a_transfer_that_does_not_finish_degrades() {
+    let bench = Bench::new();
+    for (duration, word) in [("3s", "DEGRADED"), ("50s", "VALID")] {
+        let source = "[[sources]]\nname = \"a\"\nkind = \"bulk\"\nbytes = \"5m\"\nrtt = \"20ms\"\n";
+        let rest =
+            format!("[network.bottleneck]\nrate = \"1mbit\"\n[measure]\nduration = \"{duration}\"\ndrain = \"1s\"\n");
+        bench.file("e.toml", format!("{source}{rest}").as_bytes());
+        bench.flowloom(&["run", "e.toml", "-o", "r", "--force"]).succeeded();
+        let accounted = &run_json(&bench, "r")["verdict"]["accounted"];
+        assert_eq!(accounted["word"], word, "{accounted}");
+        let is_told =
+            accounted["reasons"].to_string().contains("transfers finished: 1 of 1 transfer of sources unfinished");
+        assert_eq!(is_told, word == "DEGRADED", "{accounted}");
+    }
+}
+
+#[test]
+fn a_window_without_traffic_of_sources_is_invalid() {
+    let bench = Bench::new();
+    for (window, code) in [("[\"0s\", \"2s\"]", 0), ("[\"3s\", \"4s\"]", 3)] {
+        let source = "[[sources]]\nname = \"a\"\nkind = \"cbr\"\nrate = \"64kbit\"\nrtt = \"20ms\"\nstop = \"1s\"\n";
+        bench.file("e.toml", format!("{source}[measure]\nduration = \"5s\"\nwindow = {window}\n").as_bytes());
+        let said = bench.flowloom(&["run", "e.toml", "-o", "r", "--force"]);
+        assert_eq!(said.code, code, "{}", said.out);
+    }
+}
+
+/// Results have bins of 100 ms, from windows of 20 s on of a second; what does not divide them would move traffic.
+#[test]
+fn bins_that_do_not_fit_the_results_are_refused() {
+    let bench = Bench::new();
+    let source = "[[sources]]\nname = \"a\"\nkind = \"cbr\"\nrate = \"800kbit\"\nrtt = \"20ms\"\nstop = \"1550ms\"\n";
+    let experiment = |measure: &str| {
+        bench.file("e.toml", format!("{source}[measure]\n{measure}\n").as_bytes());
+        bench.flowloom(&["run", "e.toml", "-o", "r", "--force"])
+    };
+    for measure in [
+        "throughput-every = \"30ms\"\nduration = \"2s\"",
+        "throughput-every = \"1s\"\nduration = \"2s\"",
+        "throughput-every = \"5s\"\nduration = \"30s\"",
+        "throughput-every = \"100ms\"\nduration = \"2s\"\nwindow = [\"50ms\", \"2s\"]",
+    ] {
+        experiment(measure)
+            .failed(2, &["e.toml:8:", "measure.throughput-every of", "does not divide the bins of the results"]);
+    }
+    let goodput = |every: &str| {
+        let said = experiment(&format!("throughput-every = \"{every}\"\nduration = \"2s\""));
+        let said = said.succeeded();
+        assert!(!said.out.contains("too low"), "{}", said.out);
+        run_json(&bench, "r")["summary"]["throughput_from_left"].clone()
+    };
+    assert!(["20ms", "100ms"].iter().all(|every| goodput(every) == goodput("1ms")));
+    let short = experiment("duration = \"2s\"\nwindow = [\"100ms\", \"150ms\"]");
+    assert!(
+        short.succeeded().out.contains("results are of 50.0 ms, and rates of whole bins of 100 ms"),
+        "{}",
+        short.out
+    );
+}
+
+#[test]
+fn flows_that_start_after_the_end_are_told() {
+    let bench = Bench::new();
+    let source = "[[sources]]\nname = \"a\"\nkind = \"bulk\"\ncount = 8\nrtt = \"20ms\"\n\
+                  start = { kind = \"uniform\", min = \"0s\", max = \"40s\" }\n";
+    bench.file(
+        "e.toml",
+        format!("{source}[measure]\nduration = \"20s\"\n[network.bottleneck]\nrate = \"1mbit\"\n").as_bytes(),
+    );
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).succeeded();
+    let run = run_json(&bench, "r");
+    let began = class(&run, "a")["started"].as_u64().unwrap();
+    assert!((1..8).contains(&began), "{began}");
+    let told = format!("of 8 flows of the source \"a\" {began} began");
+    assert!(run["warnings"].as_array().unwrap().iter().any(|text| text.as_str().unwrap().contains(&told)), "{run}");
+}

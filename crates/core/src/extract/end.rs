@@ -225,9 +225,9 @@ impl End {
     }
 
     /// The bytes that never passed. Those after the last one seen, of which the FIN's number or an acknowledgement tells,
-    /// become part of the last ADU. `window` is the largest of the connection: numbers far beyond it tell nothing.
+    /// become part of the last ADU, if there is one. `window` is the largest of the connection: numbers far beyond it tell nothing.
     pub fn take_gaps(&mut self, window: u64) -> Gaps {
-        if self.runs.is_empty() {
+        if !self.known {
             return Gaps::default();
         }
         let high = self.coverage.high();
@@ -238,8 +238,10 @@ impl End {
             false => high,
         };
         let unseen = Some(high..told).filter(|unseen| !unseen.is_empty() && told - high <= WINDOWS_PER_JUMP * window);
-        // Bytes given up above the last one seen are this ADU's too.
-        self.runs.extend_unseen(unseen.as_ref().map_or(high, |unseen| unseen.end));
+        if !self.runs.is_empty() {
+            // Bytes given up above the last one seen are this ADU's too.
+            self.runs.extend_unseen(unseen.as_ref().map_or(high, |unseen| unseen.end));
+        }
         Gaps::new(self.coverage.missing().chain(unseen).collect(), self.acked)
     }
 }

@@ -108,11 +108,11 @@ pub enum LinkEvent {
 impl Link {
     /// An idle link of a constant rate. Its statistics cover `[0, window)`.
     pub fn new(queue: Queue, rate: Rate, propagation: Duration, window: Duration) -> Link {
-        Link::through(queue, Transmitter::Line(Line::new(rate)), propagation, window)
+        Link::through(queue, Transmitter::Line(Line::new(rate)), propagation, [Time::ZERO, Time::ZERO + window])
     }
 
-    /// An idle link whose packets `transmitter` sends, which has sent none. Its statistics cover `[0, window)`.
-    pub fn through(queue: Queue, transmitter: Transmitter, propagation: Duration, window: Duration) -> Link {
+    /// An idle link whose packets `transmitter` sends, which has sent none. Its statistics cover `[start, end)` of `window`.
+    pub fn through(queue: Queue, transmitter: Transmitter, propagation: Duration, window: [Time; 2]) -> Link {
         let holding = match queue {
             Queue::Arrival(admission) => {
                 Holding::Arrival { admission, waiting: VecDeque::new(), backlog: Backlog::default() }
@@ -164,7 +164,7 @@ impl Link {
                 }
                 let departed = self.transmitter.transmit(now, packet.bytes);
                 self.free = departed;
-                self.statistics.transmit(start, departed);
+                self.statistics.transmit(start, departed, packet.bytes);
                 let arrived = departed + self.propagation;
                 Ok(Offered::Passes(Passage { started: start, departed, arrived, marked }))
             }
@@ -235,7 +235,7 @@ impl Link {
             let started = self.transmitter.start(at, next.packet.bytes);
             let departed = self.transmitter.transmit(at, next.packet.bytes);
             self.free = departed;
-            self.statistics.transmit(started, departed);
+            self.statistics.transmit(started, departed, next.packet.bytes);
             let marked = next.packet.ecn.is_marked();
             let passage = Passage { started, departed, arrived: departed + self.propagation, marked };
             said.push_back(LinkEvent::Started { packet: next.packet, passage });
@@ -293,7 +293,7 @@ impl Link {
                 *changed = end;
             }
         }
-        self.statistics.end(end, self.free);
+        self.statistics.end(end, self.free, |from, to| self.transmitter.room(from, to));
     }
 
     /// What was measured so far: as if no more packets came where the queue decides at arrival, up to the last change of
@@ -381,6 +381,60 @@ mod tests {
     }
 
     #[test]
+    fn statistics_begin_with_the_window() {
+        // As above; what waits at 0.4 s counts, though it came before.
+        let rate = Transmitter::Line(Line::new("8kbit".parse().unwrap()));
+        let discipline = Discipline::DropTail(Limit::Packets(10));
+        let mut link = Link::through(queue(&discipline), rate, Duration::ZERO, [at(400_000), at(900_000)]);
+        for micros in [0, 0, 250_000, 250_000] {
+            pass(&mut link, at(micros), 500).unwrap();
+        }
+        let seen = link.statistics();
+        assert!((seen.mean_packets() - (0.1 + 0.5 + 0.5) / 0.5).abs() < 1e-12);
+        assert_eq!((seen.max().packets, seen.utilisation(), seen.empty_share()), (3, 1.0, 0.0));
+    }
+
+    /// Over `[a, b)` there is what there is before b, less what there is before a.
+    #[test]
+    fn statistics_of_neighbouring_windows_add_up() {
+        for discipline in [Discipline::DropTail(Limit::Packets(9)), Discipline::HeadDrop(Limit::Packets(9))] {
+            let seen = |from, to| {
+                let line = Transmitter::Line(Line::new("10mbit".parse().unwrap()));
+                let mut link = Link::through(queue(&discipline), line, Duration::ZERO, [from, to]);
+                let (mut draws, mut now) = (Stream::new(1, Purpose::Sizes, 0), at(0));
+                for _ in 0..400 {
+                    now += Duration::from_micros(draws.below(2_000));
+                    let _ = link.offer(now, Packet::new(40 + draws.below(2_000) as u32));
+                }
+                link.end_statistics(now);
+                let seconds = to.since(from).as_secs_f64();
+                let seen = link.statistics();
+                [seen.mean_packets(), seen.mean_bytes(), seen.utilisation(), 1.0 - seen.empty_share()]
+                    .map(|mean| mean * seconds)
+            };
+            let (a, b) = (at(100_000), at(300_000));
+            let parts = [seen(at(0), a), seen(a, b), seen(at(0), b)];
+            for of in 0..4 {
+                assert!((parts[0][of] + parts[1][of] - parts[2][of]).abs() < 1e-9, "{of} {discipline:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_trace_is_as_busy_as_its_opportunities_are_used() {
+        // Of six opportunities of 1,500 bytes in [5 ms, 20 ms), at 5, 8, 10, 13, 15 and 18 ms, packets use one and a half.
+        let trace = Trace::new(vec![Duration::from_millis(3), Duration::from_millis(5)]).unwrap();
+        let schedule = Transmitter::Trace(Schedule::new(trace.into()));
+        let discipline = Discipline::DropTail(Limit::Packets(9));
+        let mut link = Link::through(queue(&discipline), schedule, Duration::ZERO, [at(5_000), at(20_000)]);
+        for (micros, bytes) in [(0, 1_500), (4_000, 1_500), (9_000, 750), (19_000, 1_500)] {
+            pass(&mut link, at(micros), bytes).unwrap();
+        }
+        link.end_statistics(at(30_000));
+        assert_eq!(link.statistics().utilisation(), 2_250.0 / 9_000.0);
+    }
+
+    #[test]
     fn statistics_can_end_before_the_packets_do() {
         let mut link = link(8_000, Duration::ZERO, Limit::Packets(10));
         // Transmissions from 0 to 1.5 s; the second packet waits until 0.5 s, the third until 1 s.
@@ -463,7 +517,7 @@ mod tests {
         let trace = Trace::new(vec![Duration::from_millis(3), Duration::from_millis(5)]).unwrap();
         let make = |discipline: Discipline| {
             let schedule = Schedule::new(trace.clone().into());
-            Link::through(queue(&discipline), Transmitter::Trace(schedule), Duration::ZERO, Duration::from_secs(1))
+            Link::through(queue(&discipline), Transmitter::Trace(schedule), Duration::ZERO, [at(0), at(1_000_000)])
         };
         let offers = [(0, 750), (0, 750), (0, 1_500), (6_000, 3_000), (20_000, 100)];
         let mut tail = make(Discipline::DropTail(Limit::Packets(9)));

@@ -61,6 +61,21 @@ impl Trace {
         self.instants.len()
     }
 
+    /// Opportunities before `time`, of as many rounds as that takes.
+    pub fn opportunities_before(&self, time: Time) -> u64 {
+        let (round, index) = self.first_from(time);
+        round * self.instants.len() as u64 + index as u64
+    }
+
+    /// The first opportunity at or after `time`: its round and its place in it.
+    fn first_from(&self, time: Time) -> (u64, usize) {
+        // Round k holds the instants after k periods, up to and with k + 1 periods; round 0 those at the origin too.
+        let period = self.period().as_nanos();
+        let round = time.as_nanos().saturating_sub(1) / period;
+        let within = Duration::from_nanos(time.as_nanos() - round * period);
+        (round, self.instants.partition_point(|&instant| instant < within))
+    }
+
     /// How long a round takes.
     pub fn period(&self) -> Duration {
         self.instants.last().copied().unwrap_or(Duration::MAX)
@@ -125,14 +140,7 @@ impl Schedule {
 
     /// The first unused opportunity at or after `from`.
     fn seek(&self, from: Time) -> (u64, usize) {
-        if self.instant(self.place) >= from {
-            return self.place;
-        }
-        // Round k holds the instants after k periods, up to and with k + 1 periods; `from` is not the origin here.
-        let period = self.trace.period().as_nanos();
-        let round = (from.as_nanos() - 1) / period;
-        let within = Duration::from_nanos(from.as_nanos() - round * period);
-        self.place.max((round, self.trace.instants.partition_point(|&instant| instant < within)))
+        if self.instant(self.place) >= from { self.place } else { self.place.max(self.trace.first_from(from)) }
     }
 
     fn behind(&self, (round, index): (u64, usize)) -> (u64, usize) {

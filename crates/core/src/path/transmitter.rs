@@ -1,6 +1,6 @@
 //! What sends a link's packets: a constant rate, a token bucket before one, or a trace of delivery opportunities.
 
-use super::schedule::Schedule;
+use super::schedule::{OPPORTUNITY_BYTES, Schedule};
 use super::token_bucket::TokenBucket;
 use crate::time::Time;
 use crate::units::{Rate, Serialiser};
@@ -46,6 +46,13 @@ impl Transmitter {
             Transmitter::Line(line) => line.transmit(ready, bytes),
             _ => self.transmit_later(ready, bytes),
         }
+    }
+
+    /// The bytes that a trace has room for from `from` on and before `to`; `None` where a rate decides.
+    pub fn room(&self, from: Time, to: Time) -> Option<u64> {
+        let Transmitter::Trace(schedule) = self else { return None };
+        let before = |time| schedule.trace().opportunities_before(time);
+        Some((before(to) - before(from)) * u64::from(OPPORTUNITY_BYTES))
     }
 
     #[inline(never)]

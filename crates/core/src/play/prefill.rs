@@ -40,7 +40,8 @@ impl Prefill {
         Prefill { spread, ..self }
     }
 
-    fn spread(self) -> Duration {
+    /// How long handshakes of connections in progress take: the run has reached the point where it was to begin after it.
+    pub fn spread(self) -> Duration {
         self.spread.min(self.length)
     }
 

@@ -70,7 +70,7 @@ pub struct Measure {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("least" = "1ns", "most" = "876000h"))]
     pub duration: Option<Quantity<Duration>>,
-    /// Part of the run that results use, as ["10min", "50min"] from its start (methods C.1); default: all of `duration`.
+    /// Part of the run that results use, as ["10min", "50min"] from its start (methods C.1); default: all of `duration`, with `workload.prefill` without the time in which connections in progress open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<[Quantity<Duration>; 2]>,
     /// Time after `duration` in which connections may still finish; default: 60s.
@@ -79,7 +79,7 @@ pub struct Measure {
     /// Interval between samples of the queue, 1us or more; default: 10ms.
     #[schemars(extend("least" = "1us"))]
     pub queue_every: Quantity<Duration>,
-    /// Width of throughput bins, 1us or more; default: 1ms.
+    /// Width of throughput bins, 1us or more; it must divide the bins of the results (100ms, or 1s from a window of 20s on); default: 1ms.
     #[schemars(extend("least" = "1us"))]
     pub throughput_every: Quantity<Duration>,
     /// Names of links that are measured like the bottleneck, each with the link back; default: none.

@@ -276,6 +276,11 @@ impl Source {
         self.kind == Kind::Bulk
     }
 
+    /// Whether each of its flows has a number of bytes to send, and is over when they have arrived.
+    pub fn is_transfer(&self) -> bool {
+        self.kind == Kind::Bulk && self.bytes.is_some()
+    }
+
     /// Whether its flows have a round-trip time beside that of the links.
     pub fn has_rtt(&self) -> bool {
         match &self.rtt {

@@ -62,7 +62,7 @@ mod tests {
         let mut source = Source::none();
         // 8 Mbit/s in the busiest 10 ms.
         source.facts.capture.peak_10ms_bytes = 10_000;
-        source.blocks = Some(Blocks { length: Duration::from_secs(1), count: 20 });
+        source.blocks = Some(Blocks { length: Duration::from_secs(1), count: 20, active_share: 1.0 });
         let experiment =
             keys.iter().try_fold(Experiment::of("a.pcap"), |experiment, (key, value)| experiment.with(key, value));
         changes(&experiment.unwrap(), &source)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use flowloom_core::extract::TrafficSeries;
 use flowloom_core::path::{Placement, Trace};
 use flowloom_core::time::Duration;
-use flowloom_core::units::Rate;
+use flowloom_core::units::{Rate, three_digits};
 use flowloom_core::workload::LinkSide;
 use flowloom_report::facts::{LinkFacts, Topology};
 use flowloom_sim::{Config, LinkNumber, Summary};
@@ -114,10 +114,17 @@ const UNKNOWN_RTT: Duration = Duration::from_millis(100);
 /// The rate of the link with this key (methods M.9).
 fn link_rate(key: &str, choice: &Quantity<RateChoice>, facts: &WorkloadFacts, length: Duration) -> Result<Rate, Error> {
     const DEFAULT: f64 = 1e9;
-    // What no link can have becomes the nearest that one can.
     let computed = |bits: f64| {
-        let bits = (bits.ceil() as u64).clamp(Rate::SLOWEST, Rate::FASTEST);
-        Rate::from_bits_per_second(bits).unwrap_or(Rate::UNLIMITED)
+        let possible = Some(bits.ceil() as u64).filter(|bits| (Rate::SLOWEST..=Rate::FASTEST).contains(bits));
+        possible.and_then(Rate::from_bits_per_second).ok_or_else(|| {
+            let problem = format_args!(
+                "of {choice} comes to {} bit/s, and a link has {} bit/s at least and {} at most",
+                three_digits(bits),
+                Rate::SLOWEST,
+                Rate::FASTEST
+            );
+            Error::from(KeyError::new(format!("{key}.rate"), problem)).hint("give another share of the load, or a rate")
+        })
     };
     let traffic = &facts.traffic;
     let directions = [LinkSide::Left, LinkSide::Right];
@@ -132,7 +139,7 @@ fn link_rate(key: &str, choice: &Quantity<RateChoice>, facts: &WorkloadFacts, le
             if let (true, Some(bytes)) = (*traffic == TrafficFacts::default(), facts.capture.offered_link_bytes) {
                 // Of a workload that was made nobody saw packets.
                 let load = bytes.map(|bytes| bits_per_second(bytes, length));
-                return Ok(computed(factor * load[0].max(load[1])));
+                return computed(factor * load[0].max(load[1]));
             }
             if *traffic == TrafficFacts::default() {
                 return Err(Error::from(KeyError::new(
@@ -147,5 +154,5 @@ fn link_rate(key: &str, choice: &Quantity<RateChoice>, facts: &WorkloadFacts, le
             factor * load[0].max(load[1])
         }
     };
-    Ok(computed(bits))
+    computed(bits)
 }

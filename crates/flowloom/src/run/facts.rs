@@ -45,8 +45,8 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     let capture = &source.facts.capture;
     let mut experiment = plan.experiment.clone();
     experiment.run.seeds = vec![seed];
-    let classes = senders.facts(summary);
     let topology = topology(&experiment.network, shape, config, summary);
+    let classes = senders.facts(summary, &topology.links);
     let Noticed { totals_only, keep_transit, cut, incomplete } = noticed;
     let (totals_only, keep_transit) = (*totals_only, *keep_transit);
     let assumed = (totals_only > 0).then_some(Warning::TotalsReplayed { connections: totals_only });
@@ -54,13 +54,18 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     let not_met = if to_its_end { senders.not_met(summary) } else { Vec::new() };
     let of_host = observed.iter().flat_map(|observed| observed.warnings.iter().cloned().map(Warning::Live));
     let asked = plan.window(config);
-    let clipped = (planned.end < asked.end).then(|| {
-        let [asked, covered] = [asked.end, planned.end].map(Duration::from_nanos);
-        Warning::RecordEnds { asked, covered }
+    let clipped = setup.record_end(source).filter(|end| *end < asked.end).map(|end| {
+        let [start, asked, covered] = [asked.start, asked.end, end].map(Duration::from_nanos);
+        if start < covered {
+            Warning::RecordEnds { asked, covered }
+        } else {
+            Warning::WindowBehindRecord { start, covered }
+        }
     });
     let own: Vec<Warning> = clipped
         .into_iter()
         .chain(assumed)
+        .chain(fewer_active(source))
         .chain(doubled)
         .chain(of_datagrams(plan, source))
         .chain(not_met)
@@ -161,7 +166,9 @@ fn provenance(source: &Source) -> BTreeMap<String, String> {
 /// How the workload is replayed, in words.
 fn model(plan: &Plan, source: &Source) -> String {
     let drawn = match (plan.experiment.run.variation(), source.blocks) {
-        (Some(Variation::Blocks), Some(Blocks { length, count })) => format!(", drawn from {count} blocks of {length}"),
+        (Some(Variation::Blocks), Some(Blocks { length, count, .. })) => {
+            format!(", drawn from {count} blocks of {length}")
+        }
         (Some(Variation::Jitter(by)), _) => format!(", starts moved by {by} at most"),
         _ => String::new(),
     };
@@ -187,6 +194,15 @@ fn model(plan: &Plan, source: &Source) -> String {
             None => String::new(),
         }
     )
+}
+
+/// Draws whose mean number of active connections is expected to be below this share of their workload's.
+const FEW_ACTIVE: f64 = 0.95;
+
+/// Says that draws have fewer active connections than their workload.
+fn fewer_active(source: &Source) -> Option<Warning> {
+    let share = source.blocks?.active_share;
+    (share < FEW_ACTIVE).then_some(Warning::FewerActive { share })
 }
 
 /// Says that flows of datagrams are not replayed, or not datagram by datagram, if there are any. Those of a model are as it has them.

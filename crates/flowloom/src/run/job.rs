@@ -1,6 +1,7 @@
 //! The runs of a plan: from a workload file to complete run folders.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -170,7 +171,9 @@ impl<'a> Job<'a> {
         let Setup { plan, senders, context, .. } = self.setup;
         let Prepared { source, config, live } = self.setup.prepared(seed);
         let flows = senders.flows(seed, config.window);
-        let config = Config { seed, record_packets: !plan.captured.is_empty(), ..config.clone() };
+        let Range { start, end } = self.setup.window(seed);
+        let results = Some([start, end].map(Time::from_nanos));
+        let config = Config { seed, results, record_packets: !plan.captured.is_empty(), ..config.clone() };
         let replayed = senders.datagrams(source.vectors()?, &config).map_err(Error::new)?;
         let config = Config { datagrams: [flows.datagrams, replayed].concat(), ..config };
         let writer = self.begin_folder(target, source, &config)?;

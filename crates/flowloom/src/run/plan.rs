@@ -111,11 +111,15 @@ impl Plan {
         !self.sources.is_empty() || self.experiment.workload.model.is_some()
     }
 
-    /// The part of a run that results are to be of, in nanoseconds.
+    /// The part of a run that results are to be of, in nanoseconds: without another wish all of it, but for the beginning in which connections
+    /// in progress open.
     pub fn window(&self, config: &Config) -> Range<u64> {
         match &self.experiment.measure.window {
             Some([start, end]) => start.value.as_nanos()..end.value.as_nanos(),
-            None => 0..config.window.as_nanos(),
+            None => {
+                let (opening, end) = (self.experiment.workload.prefill().spread().as_nanos(), config.window.as_nanos());
+                Some(opening).filter(|opening| *opening < end).unwrap_or_default()..end
+            }
         }
     }
 }

@@ -37,6 +37,8 @@ pub fn facts(config: &Config, summary: &Summary, classes: &[ClassFacts], topolog
                     retransmitted_share: share(counts.retransmissions, data_packets),
                     queueing_ns: packets.queueing.mean().as_nanos(),
                     timeout_ns: config.tcp(class as u16).rto.min.as_nanos(),
+                    round_trip_ns: packets.queueing.mean_round_trip().as_nanos(),
+                    first_timeout_ns: config.tcp(class as u16).rto.initial.as_nanos(),
                 }
             })
             .filter(|class| class.from_left.packets + class.from_right.packets > 0)

@@ -8,7 +8,7 @@ use flowloom_core::record::PacketRecord;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{ConnectionVector, Protocol, Side};
-use flowloom_report::facts::ClassFacts;
+use flowloom_report::facts::{ClassFacts, LinkFacts};
 use flowloom_sim::{Class, Classed, Config, DatagramFlow, Summary, Traced, Way};
 
 use crate::error::{Error, KeyError};
@@ -29,18 +29,10 @@ pub struct Senders<'a> {
 /// What results call the datagrams of the workload.
 const DATAGRAMS: &str = "datagrams";
 
-/// Added to a vector's number, numbers the flow of the datagrams that its initiator or its acceptor sent: neither connections nor sources
-/// have such numbers.
-const DATAGRAMS_OF: [u64; 2] = [1 << 40, 1 << 41];
-
 /// A packet as a capture has it: datagrams have the addresses of their vector, which are those of no TCP connection.
 pub fn captured(packet: &PacketRecord) -> PacketRecord {
-    let sender = Side::BOTH.into_iter().rev().find(|side| packet.connection >= DATAGRAMS_OF[*side as usize]);
-    match sender {
-        Some(sender) => {
-            let connection = packet.connection - DATAGRAMS_OF[sender as usize];
-            PacketRecord { connection, sender, ..*packet }
-        }
+    match DatagramFlow::vector_of(packet.connection) {
+        Some((connection, sender)) => PacketRecord { connection, sender, ..*packet },
         None => *packet,
     }
 }
@@ -165,7 +157,7 @@ impl<'a> Senders<'a> {
             let vector = vector?;
             if vector.protocol != Protocol::Tcp {
                 let flow = |side: Side| {
-                    let identity = (DATAGRAMS_OF[side as usize] + vector.id, class);
+                    let identity = (DatagramFlow::id_of(vector.id, side), class);
                     DatagramFlow::of_vector(&vector, side, identity, prefill, config)
                 };
                 flows.extend(Side::BOTH.into_iter().filter_map(flow));
@@ -174,8 +166,8 @@ impl<'a> Senders<'a> {
         Ok(flows)
     }
 
-    /// What a report says of them; nothing if there is only the workload.
-    pub fn facts(&self, summary: &Summary) -> Vec<ClassFacts> {
+    /// What a report says of them, where links have these names; nothing if there is only the workload.
+    pub fn facts(&self, summary: &Summary, links: &[LinkFacts]) -> Vec<ClassFacts> {
         if self.classes.len() == 1 {
             return Vec::new();
         }
@@ -204,8 +196,17 @@ impl<'a> Senders<'a> {
             timeouts: counts.timeouts,
             sent_datagrams: counts.sent_datagrams,
             received_datagrams: counts.received_datagrams,
+            dropped_datagrams: counts.dropped_datagrams,
+            datagrams_dropped_at: counts
+                .datagrams_dropped_at
+                .and_then(|link| Some(links.get(usize::from(link))?.name.clone())),
+            is_transfer: false,
         });
-        facts.collect()
+        let mut facts: Vec<ClassFacts> = facts.collect();
+        for Placed { source, class, .. } in &self.sources {
+            facts[usize::from(*class)].is_transfer = source.is_transfer();
+        }
+        facts
     }
 
     /// What was asked for of connections that a run to its end did not have.
@@ -214,6 +215,11 @@ impl<'a> Senders<'a> {
         let empty = classes.filter(|(_, counts)| counts.flows.started == 0);
         let mut warnings: Vec<Warning> =
             empty.map(|(class, _)| Warning::ClassEmpty { class: class.name.to_string() }).collect();
+        let of_sources = self.sources.iter().filter_map(|Placed { source, class, .. }| {
+            let (wanted, began) = (source.flows(), summary.classes[usize::from(*class)].flows.started);
+            (began < wanted).then(|| Warning::SourceMissed { source: source.name.to_string(), wanted, began })
+        });
+        warnings.extend(of_sources);
         if let Traced::Connections(ids) = self.experiment.measure.tcp_trace.traced()
             && summary.traced < ids.len() as u64
         {

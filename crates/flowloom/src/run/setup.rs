@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 
-use flowloom_core::time::Time;
+use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::Protocol;
 use flowloom_live::Options;
 use flowloom_live::plan::{Need, Planner};
+use flowloom_report::run::bin_width;
 use flowloom_sim::{Classed, Config};
 
 use crate::context::Context;
-use crate::error::Error;
+use crate::error::{Error, KeyError};
 use crate::experiment::{self, Shape};
 use crate::run::config::config;
 use crate::run::hosts::LabHosts;
@@ -82,11 +83,41 @@ impl<'a> Setup<'a> {
     /// where neither the original nor the replay has traffic. Sources and programs go on after it.
     pub fn window(&self, seed: u64) -> Range<u64> {
         let Prepared { source, config, .. } = self.prepared(seed);
-        let (Plan { experiment, .. }, planned) = (self.plan, self.plan.window(config));
-        let ends = source.record.filter(|_| experiment.sources.is_empty() && self.options.guests.is_empty());
-        let shift = experiment.workload.prefill().shift();
-        let end = ends.map(|record| record.saturating_sub(shift).as_nanos()).filter(|end| *end > planned.start);
+        self.window_of(source, config)
+    }
+
+    fn window_of(&self, source: &Source, config: &Config) -> Range<u64> {
+        let planned = self.plan.window(config);
+        let end = self.record_end(source).filter(|end| *end > planned.start);
         planned.start..end.unwrap_or(planned.end).min(planned.end)
+    }
+
+    /// When the record that a run replays is over, in nanoseconds from the start of the run, if nothing goes on after it.
+    pub fn record_end(&self, source: &Source) -> Option<u64> {
+        let Plan { experiment, .. } = self.plan;
+        let ends = source.record.filter(|_| experiment.sources.is_empty() && self.options.guests.is_empty());
+        Some(ends?.saturating_sub(experiment.workload.prefill().shift()).as_nanos())
+    }
+
+    /// Refuses bins of throughput that do not fit into those of the results: their traffic would count where they start.
+    fn check_bins(&self, source: &Source, config: &Config) -> Result<(), Error> {
+        /// The bins of an original's traffic are as wide.
+        const FINE: Duration = Duration::from_millis(10);
+        let window = self.window_of(source, config);
+        let results = bin_width(Duration::from_nanos(window.end - window.start));
+        let every = config.throughput_every;
+        let fits = |time: u64| time.is_multiple_of(every.as_nanos());
+        if fits(results.as_nanos()) && (every <= FINE || fits(window.start)) {
+            return Ok(());
+        }
+        let (given, start) = (&self.plan.experiment.measure.throughput_every, Duration::from_nanos(window.start));
+        let error = KeyError::new(
+            "measure.throughput-every",
+            format_args!(
+                "of {given} does not divide the bins of the results, which are {results} wide and begin at {start}"
+            ),
+        );
+        Err(self.plan.located(Error::from(error).hint("leave it out for 1ms, or give a time that divides both")))
     }
 
     fn prepare(&self, source: Source) -> Result<Prepared, Error> {
@@ -96,6 +127,7 @@ impl<'a> Setup<'a> {
         }
         let config = config(&plan.experiment, self.shape, self.senders, &source.facts, plan.traces.clone());
         let config = Config { events: options.events, ..config.map_err(|error| plan.located(error))? };
+        self.check_bins(&source, &config)?;
         let live = match options.on {
             Driver::Sim => None,
             Driver::Live | Driver::Lab(_) => Some(self.live_options(&source, &config)?),

@@ -27,7 +27,7 @@ pub fn workloads(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) ->
         context.warn(&Warning::TooShortToDraw { length: first.facts.observed() });
     } else if seeds.len() > 1 && !plan.experiment.draws() {
         context.warn(&Warning::SeedsAlike);
-    } else if let Some(Blocks { length, count }) = first.blocks.filter(|blocks| blocks.count < FEWEST_BLOCKS) {
+    } else if let Some(Blocks { length, count, .. }) = first.blocks.filter(|blocks| blocks.count < FEWEST_BLOCKS) {
         context.warn(&Warning::FewBlocks { length, blocks: count });
     }
     Ok(sources)

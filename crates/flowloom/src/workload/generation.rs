@@ -75,12 +75,14 @@ pub struct Generation<'a> {
 }
 
 /// The blocks of a workload that draws are put together of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blocks {
     /// How long one is.
     pub length: Duration,
     /// Whole blocks of the workload, at least two.
     pub count: u64,
+    /// Mean active connections that draws are expected to have, over those of the workload.
+    pub active_share: f64,
 }
 
 impl Blocks {
@@ -95,7 +97,7 @@ impl Blocks {
     /// A draw of `length` that holds one of the connections that started at `begun`: one that holds none is drawn anew (methods M.5).
     /// `None` if there are fewer than two blocks.
     fn draw(self, begun: &[Time], length: Duration, seed: u64) -> Result<Option<Draw>, Error> {
-        let Blocks { length: block, count } = self;
+        let Blocks { length: block, count, .. } = self;
         // The rest behind the last whole block is in no draw.
         let is_in_block = |start: &Time| start.as_nanos() < (block * count).as_nanos();
         let tries = if begun.iter().any(is_in_block) { Blocks::MOST_DRAWS } else { 1 };
@@ -111,6 +113,27 @@ impl Blocks {
         Err(Error::new(format_args!("no draw of blocks of {block} holds a connection"))
             .hint("too few connections start to draw from: use --vary \"jitter 1s\", or --vary nothing with one seed"))
     }
+}
+
+/// Mean active connections of draws over those of a workload whose connections started at `begun` and stayed `open` for so long, or to its
+/// end; with the lengths of the workload and of a draw (methods M.5).
+fn active_share(begun: &[Time], open: &[Option<Duration>], block: Duration, [of, length]: [Duration; 2]) -> f64 {
+    let count = of.as_nanos() / block.as_nanos().max(1);
+    // Each slot of a draw is filled by one of the blocks.
+    let fillings = length.as_nanos().div_ceil(block.as_nanos().max(1)) as f64 / count.max(1) as f64;
+    let (mut in_workload, mut in_draws) = (0.0, 0.0);
+    for (start, open) in begun.iter().zip(open) {
+        let seen = (Time::ZERO + of).since(*start);
+        let open = open.map_or(seen, |open| open.min(seen));
+        in_workload += open.as_secs_f64();
+        let is_in_block = start.as_nanos() < (block * count).as_nanos();
+        if is_in_block {
+            let within = Duration::from_nanos(start.as_nanos() % block.as_nanos().max(1));
+            in_draws += fillings * Draw::mean_open(within, open, block, length);
+        }
+    }
+    let mean = |sum: f64, length: Duration| sum / length.as_secs_f64().max(1e-9);
+    if in_workload > 0.0 { mean(in_draws, length) / mean(in_workload, of) } else { 1.0 }
 }
 
 /// What was made.
@@ -232,7 +255,7 @@ impl Generation<'_> {
         let mut length = self.length()?;
         let mut before = None;
         let (mut rtts, mut durations): (Vec<Duration>, Vec<Duration>) = (Vec::new(), Vec::new());
-        let mut begun = Vec::new();
+        let (mut begun, mut open) = (Vec::new(), Vec::new());
         let (mut starts, mut asked, mut blocks) = (None, None, None);
         if workload.load.is_some() || workload.rtt.is_fitted() || self.variation.is_some() {
             let (mut meter, mut survey) = (LoadMeter::new(length), Survey::new(length));
@@ -248,6 +271,13 @@ impl Generation<'_> {
                 if self.variation == Some(Variation::Blocks) && self.counts(&vector) {
                     durations.extend(vector.duration());
                     begun.push(vector.start);
+                    // Flows of datagrams are no active connections.
+                    let is_tcp = vector.protocol == Protocol::Tcp;
+                    open.push(if is_tcp {
+                        vector.end().map(|end| end.since(vector.start))
+                    } else {
+                        Some(Duration::ZERO)
+                    });
                 }
             }
             if let Some(keys) = &workload.load {
@@ -271,7 +301,9 @@ impl Generation<'_> {
             let draw = match variation {
                 Variation::Blocks => {
                     let block = block_length(of, &mut durations);
-                    let of_blocks = Blocks { length: block, count: of.as_nanos() / block.as_nanos() };
+                    let count = of.as_nanos() / block.as_nanos();
+                    let active_share = active_share(&begun, &open, block, [of, length]);
+                    let of_blocks = Blocks { length: block, count, active_share };
                     let draw = of_blocks.draw(&begun, length, seed)?;
                     blocks = draw.as_ref().map(|_| of_blocks);
                     draw
@@ -524,4 +556,34 @@ impl Made {
 fn estimate(hurst: &Hurst) -> String {
     let (low, high) = hurst.interval();
     format!("{:.3} [{low:.3}, {high:.3}] (octaves {}-{} of 10 ms)", hurst.h, hurst.octaves.0, hurst.octaves.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A connection a second, each open to the end of a record of 100 s: beside the mean of 400 draws of blocks of 5 s.
+    #[test]
+    fn draws_have_the_expected_share_of_active_connections() {
+        let secs = Duration::from_secs;
+        let (record, block) = (secs(100), secs(5));
+        let begun: Vec<Time> = (0..100).map(|second| Time::ZERO + secs(second)).collect();
+        let expected = active_share(&begun, &vec![None; begun.len()], block, [record, record]);
+        let mut open = 0.0;
+        for seed in 0..400 {
+            let draw = Draw::of_blocks(record, block, record, seed).unwrap();
+            for (index, begun) in (0..).zip(&begun) {
+                let seen = (Time::ZERO + record).since(*begun);
+                let starts = draw.starts(index, *begun).into_iter();
+                open += starts.map(|start| (Time::ZERO + record).since(start).min(seen).as_secs_f64()).sum::<f64>();
+            }
+        }
+        let share =
+            open / 400.0 / begun.iter().map(|begun| (Time::ZERO + record).since(*begun).as_secs_f64()).sum::<f64>();
+        assert!((expected / share - 1.0).abs() < 0.02, "{expected}, not {share}");
+        assert!(expected < 0.7, "{expected}");
+        // What is over at once is not cut.
+        let short = vec![Some(Duration::from_millis(1)); begun.len()];
+        assert!((active_share(&begun, &short, block, [record, record]) - 1.0).abs() < 1e-3);
+    }
 }

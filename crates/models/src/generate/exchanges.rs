@@ -74,6 +74,14 @@ impl Exchanges {
                 format!("of {} must be from 1 to {MOST_WINDOW}", self.window_bytes),
             ));
         }
+        for (key, law) in [("request-bytes", &self.request_bytes), ("response-bytes", &self.response_bytes)] {
+            if let Some(mean) = law.mean().filter(|mean| *mean < 1.0) {
+                return Err(Impossible::new(
+                    key,
+                    format!("of {mean} in the mean must be 1 or more: a message has a byte"),
+                ));
+            }
+        }
         if !(0.0..=1.0).contains(&self.from_left) {
             return Err(Impossible::new("from-left", format!("of {} must be from 0 to 1", self.from_left)));
         }
@@ -206,6 +214,8 @@ mod tests {
             (Exchanges { connections_per_second: f64::NAN, ..model() }, "connections-per-second of NaN "),
             (Exchanges { window_bytes: 0, ..model() }, "window-bytes "),
             (Exchanges { from_left: 1.5, ..model() }, "from-left of 1.5 "),
+            (Exchanges { request_bytes: of(Law::Constant(0.3)), ..model() }, "request-bytes of 0.3 "),
+            (Exchanges { response_bytes: of(Law::Constant(0.0)), ..model() }, "response-bytes of 0 "),
         ] {
             assert!(model.check().unwrap_err().to_string().starts_with(wanted), "{wanted}");
         }

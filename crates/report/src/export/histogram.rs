@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 
+use super::LeftOut;
 use crate::metric::Metric;
 use crate::run::Run;
 use crate::statistics::Sample;
@@ -22,6 +23,24 @@ fn histogram(sample: &Sample) -> Option<Histogram<u64>> {
     Some(histogram)
 }
 
+/// The quantities of a log, by their tags.
+fn quantities(run: &Run) -> [(&'static str, Sample); 4] {
+    let measured = &run.measurements;
+    [
+        ("response_time", measured.sample(Metric::ResponseTime, Point::Endpoint, |_| true)),
+        ("intended_response_time", measured.intended_response_times()),
+        ("duration", measured.sample(Metric::Duration, Point::Endpoint, |_| true)),
+        ("round_trip_time", measured.sample(Metric::RoundTripTime, Point::Monitor, |_| true)),
+    ]
+}
+
+/// What a log, or the percentiles alone, leave out because it had not ended with the run.
+pub(super) fn left_out(run: &Run, only_responses: bool) -> Vec<LeftOut> {
+    let quantities = quantities(run).into_iter().take(if only_responses { 1 } else { usize::MAX });
+    let left_out = quantities.map(|(name, sample)| LeftOut { name, unfinished: sample.unfinished(), of: sample.len() });
+    left_out.filter(|left_out| left_out.unfinished > 0).collect()
+}
+
 /// The whole window as one interval, a histogram a quantity, tagged with its name.
 pub(super) fn write_log(run: &Run, mut out: impl Write) -> io::Result<()> {
     let measured = &run.measurements;
@@ -29,6 +48,8 @@ pub(super) fn write_log(run: &Run, mut out: impl Write) -> io::Result<()> {
     let (start, length) = (Duration::from_nanos(measured.window.0.as_nanos()), Duration::from_nanos(length.as_nanos()));
     let title = if run.facts.title.is_empty() { run.name.replace(['\n', '\r'], " ") } else { run.facts.title.clone() };
     let comments = ["flowloom: nanoseconds, measured at the connections' ends".to_owned(), title];
+    let left_out = left_out(run, false).into_iter().map(|left_out| format!("flowloom: {left_out}"));
+    let comments: Vec<String> = comments.into_iter().chain(left_out).collect();
     let mut serializer = V2DeflateSerializer::new();
     let mut builder = IntervalLogWriterBuilder::new();
     for comment in &comments {
@@ -40,13 +61,7 @@ pub(super) fn write_log(run: &Run, mut out: impl Write) -> io::Result<()> {
         .with_start_time(SystemTime::UNIX_EPOCH + start)
         .with_max_value_divisor(1e6)
         .begin_log_with(&mut out, &mut serializer)?;
-    let all = [
-        ("response_time", measured.sample(Metric::ResponseTime, Point::Endpoint, |_| true)),
-        ("intended_response_time", measured.intended_response_times()),
-        ("duration", measured.sample(Metric::Duration, Point::Endpoint, |_| true)),
-        ("round_trip_time", measured.sample(Metric::RoundTripTime, Point::Monitor, |_| true)),
-    ];
-    for (name, sample) in &all {
+    for (name, sample) in &quantities(run) {
         if let (Some(histogram), Some(tag)) = (histogram(sample), Tag::new(name)) {
             let written = log.write_histogram(&histogram, start, length, Some(tag));
             written.map_err(|error| io::Error::other(format!("{error:?}")))?;
@@ -72,6 +87,9 @@ pub(super) fn write_percentiles(run: &Run, mut out: impl Write) -> io::Result<()
     let (mean, deviation) = (histogram.mean() / 1e6, histogram.stdev() / 1e6);
     writeln!(out, "#[Mean    = {mean:>12.3}, StdDeviation   = {deviation:>12.3}]")?;
     writeln!(out, "#[Max     = {:>12.3}, Total count    = {:>12}]", histogram.max() as f64 / 1e6, histogram.len())?;
+    for left_out in left_out(run, true) {
+        writeln!(out, "# flowloom: {left_out}")?;
+    }
     writeln!(out, "#[Buckets = {:>12}, SubBuckets     = {:>12}]", histogram.buckets(), 2048)?;
     out.flush()
 }

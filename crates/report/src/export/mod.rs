@@ -6,6 +6,7 @@ mod histogram;
 mod iperf3;
 mod payload;
 
+use std::fmt::{self, Display};
 use std::io::{self, Write};
 
 use crate::run::Run;
@@ -25,6 +26,27 @@ pub enum Form {
     Columns,
 }
 
+/// Values of a quantity that a form leaves out because they had not ended with the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The tag of the quantity.
+    pub name: &'static str,
+    /// How many had not ended.
+    pub unfinished: usize,
+    /// How many there are in all.
+    pub of: usize,
+}
+
+impl Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LeftOut { name, unfinished, of } = self;
+        write!(
+            f,
+            "{unfinished} of {of} values of {name} had not ended with the run and are left out: its quantiles are too low"
+        )
+    }
+}
+
 impl Form {
     /// Every form with the name that `--to` takes and the ending of its files.
     pub const ALL: [(&'static str, &'static str, Form); 5] = [
@@ -38,6 +60,15 @@ impl Form {
     /// The form that a file name asks for.
     pub fn of_name(name: &str) -> Option<Form> {
         Form::ALL.into_iter().find(|(_, ending, _)| name.ends_with(ending)).map(|(_, _, form)| form)
+    }
+
+    /// What this form leaves out of `run` because it had not ended.
+    pub fn left_out(self, run: &Run) -> Vec<LeftOut> {
+        match self {
+            Form::HistogramLog => histogram::left_out(run, false),
+            Form::Percentiles => histogram::left_out(run, true),
+            Form::Iperf3 | Form::Flent | Form::Columns => Vec::new(),
+        }
     }
 
     /// Writes `run` in this form.

@@ -70,12 +70,14 @@ pub fn experiment(fitted: &Fitted) -> Result<String, Unwritable> {
 
 /// How well the law describes the values, as a comment.
 fn remark(variable: &FittedVariable) -> String {
-    match (variable.proposed.kind, variable.laws.first()) {
-        ("empirical", Some(nearest)) => {
-            format!("  # no law fits: {} is nearest, KS {}", nearest.kind, three_digits(nearest.ks))
+    let proposed = variable.laws.iter().find(|law| law.kind == variable.proposed.kind);
+    match (proposed, variable.laws.first()) {
+        (Some(law), _) => format!("  # KS {}", three_digits(law.ks)),
+        (None, Some(nearest)) => {
+            let mean = if nearest.mean.is_none() { ", without a mean" } else { "" };
+            format!("  # no law fits: {} is nearest, KS {}{mean}", nearest.kind, three_digits(nearest.ks))
         }
-        (_, Some(nearest)) => format!("  # KS {}", three_digits(nearest.ks)),
-        _ => String::new(),
+        (None, None) => String::new(),
     }
 }
 

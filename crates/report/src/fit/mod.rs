@@ -74,7 +74,7 @@ pub struct FittedVariable {
     pub largest_ks: Option<f64>,
     /// The family that the values are most likely of (Akaike's criterion); null without laws.
     pub most_likely: Option<&'static str>,
-    /// What to write in an experiment: the nearest law if it describes the values, else the values themselves.
+    /// What to write in an experiment: the nearest law that has a mean, if it describes the values, else the values themselves.
     pub proposed: Proposed,
     /// Families that do not fit, with the reason.
     pub refused: Vec<Refused>,
@@ -224,7 +224,9 @@ fn fitted(variable: FitVariable, sketch: &Sketch) -> Option<FittedVariable> {
     let (most_likely, least) = (likeliest.map(|fit| fit.family.name()), likeliest.map_or(0.0, |fit| fit.aic));
     let laws: Vec<FittedLaw> = fits.into_iter().map(|fit| fitted_law(fit, share, least, variable.unit())).collect();
     let largest_ks = (values.count() > 0).then(|| largest_distance(values.count()));
-    let proposed = match laws.first().filter(|law| largest_ks.is_some_and(|largest| law.ks <= largest)) {
+    // Without a mean there is no load, and results depend on the longest draw.
+    let nearest = laws.iter().find(|law| law.mean.is_some());
+    let proposed = match nearest.filter(|law| largest_ks.is_some_and(|largest| law.ks <= largest)) {
         Some(law) => Proposed { kind: law.kind, numbers: law.numbers.clone(), quantities: law.quantities.clone() },
         None => {
             let law = empirical_law(&all);
@@ -349,6 +351,16 @@ mod tests {
             "{:?}",
             found.refused
         );
+    }
+
+    /// A Pareto law of shape 0.4 describes them best and has no mean.
+    #[test]
+    fn a_law_without_a_mean_is_not_proposed() {
+        let found = fitted(FitVariable::Rtt, &sketch(Law::Pareto { min: 1e5, shape: 0.4 }, 1_000)).unwrap();
+        assert_eq!((found.laws[0].kind, found.laws[0].mean), ("pareto", None));
+        assert_ne!(found.proposed.kind, "pareto");
+        let [line, ..] = &text::finding_lines(&found)[..] else { panic!() };
+        assert!(line.contains("pareto") && line.contains("no mean"), "{line}");
     }
 
     /// Two lumps of 20 ms and 3 s: no law has them, and the proposal is what was seen.

@@ -76,16 +76,23 @@ const ALIKE: f64 = 2.0;
 /// Which law describes the values, if one does, and where the criteria disagree; a sentence each.
 pub(crate) fn finding_lines(variable: &FittedVariable) -> Vec<String> {
     let Some((nearest, largest_ks)) = variable.laws.first().zip(variable.largest_ks) else { return Vec::new() };
-    let mut lines = vec![match nearest.ks <= largest_ks {
-        true => {
-            let unit = match variable.unit {
-                "ns" => "; for a key in milliseconds",
-                "bytes" => "; for a key in bytes",
-                _ => "",
-            };
-            format!("proposed: {}{unit}: {}", nearest.kind, variable.proposed.numbers)
+    let unit = match variable.unit {
+        "ns" => "; for a key in milliseconds",
+        "bytes" => "; for a key in bytes",
+        _ => "",
+    };
+    let proposed = &variable.proposed;
+    let mut lines = vec![match (nearest.ks <= largest_ks, proposed.kind) {
+        (true, kind) if kind == nearest.kind => format!("proposed: {kind}{unit}: {}", proposed.numbers),
+        (true, "empirical") => format!(
+            "the nearest law, {}, has no mean, and no other describes these values; proposed: the values themselves (kind = \
+             \"empirical\"), as -o and --json write them",
+            nearest.kind
+        ),
+        (true, kind) => {
+            format!("proposed: {kind}{unit}: {}; {} is nearer, and has no mean", proposed.numbers, nearest.kind)
         }
-        false => format!(
+        (false, _) => format!(
             "no law describes these values: the nearest, {}, has KS {}, and {} of {} values would do; proposed: the values themselves \
              (kind = \"empirical\"), as -o and --json write them",
             nearest.kind,

@@ -128,3 +128,25 @@ fn columns_are_numbers_in_blocks() {
     let share = blocks.iter().find(|block| block.contains("response_time, monitor")).unwrap().lines().last().unwrap();
     assert!(share.ends_with("1.000000 0.000e0"), "{share}");
 }
+
+#[test]
+fn what_had_not_ended_is_counted_beside_the_histograms() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("export").join("unfinished");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(folder.parent().unwrap()).unwrap();
+    let run = Run::load(&MadeUp { unfinished: 7, ..MadeUp::default() }.write(&folder)).unwrap();
+    for (form, names) in [
+        (Form::HistogramLog, &["response_time", "duration"][..]),
+        (Form::Percentiles, &["response_time"]),
+        (Form::Columns, &[]),
+    ] {
+        let left_out = form.left_out(&run);
+        assert_eq!(left_out.iter().map(|one| one.name).collect::<Vec<_>>(), names);
+        let text = String::from_utf8(written(form, &run)).unwrap();
+        for one in &left_out {
+            assert!(one.unfinished > 0 && one.unfinished < one.of, "{one}");
+            let said = format!("values of {} had not ended with the run and are left out", one.name);
+            assert!(text.lines().any(|line| line.starts_with('#') && line.contains(&said)), "{text}");
+        }
+    }
+}

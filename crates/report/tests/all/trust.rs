@@ -79,6 +79,17 @@ fn doubts_take_the_green_away() {
             let payload = &mut run.facts.original.as_mut().unwrap().payload;
             (payload.acceptor.captured, payload.acceptor.replayed) = (2_230_000, 33_000_000);
         }),
+        with(&|run| {
+            let payload = &mut run.facts.original.as_mut().unwrap().payload;
+            let unseen = payload.initiator.replayed / 10;
+            (payload.acceptor.missing, payload.acceptor.acknowledged) = (unseen, unseen);
+            (payload.acceptor.captured, payload.acceptor.replayed) = (0, 0);
+        }),
+        with(&|run| {
+            let original = run.facts.original.as_mut().unwrap();
+            let captured = original.payload.initiator.captured + original.payload.acceptor.captured;
+            original.set_aside_bytes.insert("connections-missing-bytes".into(), captured / 40);
+        }),
     ];
     for run in &doubted {
         let verdict = run.summary().verdict;
@@ -91,6 +102,11 @@ fn doubts_take_the_green_away() {
         assert!(said.contains("plausible doubtful") && said.contains(&reason), "{said}");
     }
     let within = [
+        with(&|run| {
+            let original = run.facts.original.as_mut().unwrap();
+            let captured = original.payload.initiator.captured + original.payload.acceptor.captured;
+            original.set_aside_bytes.insert("connections-missing-bytes".into(), captured / 60);
+        }),
         with(&|run| run.facts.drawn_payload = Some(DrawnPayload::new([1_000, 300], [1_019, 300]))),
         with(&|run| run.facts.plausibility = lossy(400, 1.5, 450)),
     ];

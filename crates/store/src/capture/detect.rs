@@ -78,6 +78,8 @@ fn not_a_capture(head: &[u8]) -> CaptureErrorKind {
         let lower = text.to_ascii_lowercase();
         if lower.starts_with("<!doctype html") || lower.starts_with("<html") {
             "it is an HTML page, perhaps a download that failed".to_string()
+        } else if let Some(what) = text_of_other_command(head) {
+            what.to_owned()
         } else {
             format!("it is text that begins \"{}\"", text.lines().next().unwrap_or_default().trim_end())
         }
@@ -86,6 +88,28 @@ fn not_a_capture(head: &[u8]) -> CaptureErrorKind {
         format!("it begins with the bytes {}", bytes.join(" "))
     };
     CaptureErrorKind::NotACapture(text)
+}
+
+/// What a text is that another command reads, and which.
+fn text_of_other_command(head: &[u8]) -> Option<&'static str> {
+    /// Of a text only so much is looked at.
+    const BEGINNING: usize = 4096;
+    let text = String::from_utf8_lossy(&head[..head.len().min(BEGINNING)]);
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let first = lines.next()?.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    if text.contains("<harpoon_plugins") {
+        Some(
+            "it is a configuration of Harpoon, which an experiment reads: workload.model = { kind = \"harpoon\", config = FILE }",
+        )
+    } else if text.contains("PackMime") {
+        Some(
+            "it is a script for PackMime of ns-2, whose parameters an experiment takes: workload.model = { kind = \"packmime\" }",
+        )
+    } else if ["cluster", "parallel", "serial", "test"].contains(&first) && text.contains('{') {
+        Some("it looks like a script of NetSpec, which `flowloom lab run` and `flowloom lab check` read")
+    } else {
+        None
+    }
 }
 
 /// The first 40 or so characters, if the first [`HEAD_BYTES`] are text.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, Side};
 
+use crate::workload::PayloadFacts;
+
 /// Something a user should know about a conversion. Each says what happened and what can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -125,6 +127,8 @@ pub struct Notes {
     pub set_aside: BTreeMap<&'static str, u64>,
     /// What was not as it should be.
     pub remarks: BTreeMap<Remark, Occurrences>,
+    /// What the capture that the vectors are of lacked, where the file says it beside them.
+    pub payload: Option<PayloadFacts>,
 }
 
 impl Notes {

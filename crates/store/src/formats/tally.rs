@@ -3,7 +3,7 @@
 use flowloom_core::extract::KeptPayload;
 use flowloom_core::sketch::Sketch;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, Pattern, Protocol, Side};
+use flowloom_core::workload::{ConnectionVector, Pattern, PerSide, Protocol, Side};
 
 use super::notes::Notes;
 use crate::workload::{CaptureFacts, ConnectionCounts, DatagramFacts, Provenance, TrafficFacts, WorkloadFacts};
@@ -87,6 +87,12 @@ impl Tally {
         }
         let (packets, bytes) = self.packets.unwrap_or_default();
         let replayable = connections.sequential + connections.concurrent;
+        let (payload_bytes, payload) = match notes {
+            [Notes { payload: Some(stated), .. }] => {
+                (PerSide { initiator: stated.initiator.captured, acceptor: stated.acceptor.captured }.into(), *stated)
+            }
+            _ => (self.payload.captured_bytes().into(), self.payload.into()),
+        };
         let datagram_flows = self.datagrams.udp.flows + self.datagrams.quic.flows;
         WorkloadFacts {
             provenance,
@@ -95,8 +101,8 @@ impl Tally {
                 bytes,
                 duration_ns: self.span.map_or(0, |(_, last)| last.since(origin).as_nanos()),
                 connections,
-                payload_bytes: self.payload.captured_bytes().into(),
-                payload: self.payload.into(),
+                payload_bytes,
+                payload,
                 datagrams: self.datagrams,
                 set_aside,
                 ..CaptureFacts::default()

@@ -86,7 +86,13 @@ impl VectorWriter {
                 })?;
                 Sink::Parquet(Box::new(WorkloadWriter::create(path)?))
             }
-            Format::Tmix(spelling) => Sink::Tmix(TmixWriter::new(open()?, spelling, assumptions).map_err(failed)?),
+            Format::Tmix(spelling) => {
+                let mut writer = TmixWriter::new(open()?, spelling, assumptions).map_err(failed)?;
+                if facts.capture.payload.total().missing > 0 {
+                    writer.state_payload(&facts.capture.payload).map_err(failed)?;
+                }
+                Sink::Tmix(writer)
+            }
             Format::Zeek => Sink::Zeek(ZeekWriter::new(open()?, facts.capture.first_packet_unix_ns).map_err(failed)?),
             Format::Csv => Sink::Csv(Box::new(CsvWriter::new(open()?, rows).map_err(failed)?)),
             Format::JsonLines => Sink::JsonLines(JsonLinesWriter::new(open()?, &facts).map_err(failed)?),

@@ -117,6 +117,15 @@ impl From<KeptPayload> for PayloadFacts {
 }
 
 impl PayloadFacts {
+    /// Whether a capture can have such numbers; sums of them do not overflow then.
+    pub(crate) fn is_possible(&self) -> bool {
+        const MOST: u64 = 1 << 60;
+        let ends = [self.initiator, self.acceptor, self.from_left, self.from_right];
+        let is_possible =
+            |of: &Payload| of.captured.max(of.missing).max(of.replayed) <= MOST && of.acknowledged <= of.missing;
+        self.connections_with_missing <= MOST && ends.iter().all(is_possible)
+    }
+
     /// Both directions together.
     pub fn total(&self) -> Payload {
         self.initiator + self.acceptor

@@ -62,6 +62,21 @@ fn other_files_are_told_apart() {
             "not a capture: it begins with the bytes 00 01 02 03 ff fe fd fc",
         ),
         (b"1,234,56\n1,234,57\n", "not a capture: it is text that begins \"1,234,56\""),
+        (
+            b"<?xml version=\"1.0\"?>\n<harpoon_plugins>\n",
+            "not a capture: it is a configuration of Harpoon, which an experiment reads: workload.model = { kind = \"harpoon\", \
+             config = FILE }",
+        ),
+        (
+            b"# two hosts\ncluster {\n  test a {",
+            "not a capture: it looks like a script of NetSpec, which `flowloom lab run` and `flowloom lab check` read",
+        ),
+        (
+            b"set pm [new PackMimeHTTP]\n",
+            "not a capture: it is a script for PackMime of ns-2, whose parameters an experiment \
+         takes: workload.model = { kind = \"packmime\" }",
+        ),
+        (b"test of nothing\n", "not a capture: it is text that begins \"test of nothing\""),
         (b"BZh91AY&SY", "a bzip2 file is not read"),
         (b"\xa1\xb2\xcd\x34\x00\x02\x00\x04", "modified pcap (Kuznetzov's, magic a1b2cd34) is not read"),
         (b"\x34\xcd\xb2\xa1\x02\x00\x04\x00", "modified pcap (Kuznetzov's, magic a1b2cd34) is not read"),

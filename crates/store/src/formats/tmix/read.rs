@@ -8,10 +8,12 @@ use flowloom_core::workload::{ConnectionVector, Evidence, Label, LinkSide, Patte
 use super::super::error::{Flaw, FormatError};
 use super::super::lines::Lines;
 use super::super::notes::{Notes, Remark};
+use super::PAYLOAD_COMMENT;
 use super::row::{After, MOST_MICROS, Row, Spelling};
 use super::rows;
 use crate::formats::limits::MOST_ADUS;
 use crate::formats::read_vectors::ReadVectors;
+use crate::workload::PayloadFacts;
 
 /// Longest line: real ones have a few dozen characters, comments may have more.
 const MOST_LINE_BYTES: usize = 1 << 16;
@@ -146,6 +148,10 @@ impl ReadVectors for TmixReader {
         while self.lines.advance(MOST_LINE_BYTES)? {
             // Comments may be older than UTF-8.
             if self.lines.bytes().trim_ascii_start().starts_with(b"#") {
+                if let Some(stated) = self.lines.bytes().strip_prefix(PAYLOAD_COMMENT.as_bytes()) {
+                    let stated = serde_json::from_slice(stated).ok().filter(PayloadFacts::is_possible);
+                    self.notes.payload = self.notes.payload.or(stated);
+                }
                 continue;
             }
             let text = self.lines.text()?;

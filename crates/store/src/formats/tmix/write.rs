@@ -7,8 +7,10 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Evidence, Pattern, PerSide, Side};
 
 use super::super::notes::{Notes, Remark};
+use super::PAYLOAD_COMMENT;
 use super::row::{After, Row, Spelling};
 use super::rows::{self, micros};
+use crate::workload::PayloadFacts;
 
 /// The window of a connection of which none is known: the largest without scaling, as in the simulator.
 const UNKNOWN_WINDOW: u64 = 65_535;
@@ -39,6 +41,14 @@ impl<W: Write> TmixWriter<W> {
             writeln!(out, "# tcvec format version 2")?;
         }
         Ok(TmixWriter { out, spelling, assumptions, notes: Notes::default(), text: String::new() })
+    }
+
+    /// Says in a comment what a capture lacked of the payload, for readers that look for it; to be called before the first vector.
+    ///
+    /// # Errors
+    /// `out`'s.
+    pub fn state_payload(&mut self, payload: &PayloadFacts) -> io::Result<()> {
+        writeln!(self.out, "{PAYLOAD_COMMENT}{}", serde_json::to_string(payload)?)
     }
 
     /// Adds a vector. Datagrams, and connections without data, are left out, and the notes say so.
