@@ -94,15 +94,17 @@ fn colour() -> bool {
 /// What is in a file, if it is a text that can be read.
 fn text_of(file: &str) -> Option<String> {
     let about = fs::metadata(file).ok()?;
-    let text = (about.is_file() && about.len() <= LONGEST).then(|| fs::read_to_string(file).ok()).flatten()?;
-    (!text.contains('\0')).then_some(text)
+    (about.is_file() && about.len() <= LONGEST).then(|| fs::read_to_string(file).ok()).flatten()
 }
 
 /// What is meant by a place without a length: the text in quotes, the word or the character that begins there.
 fn pointed<'a>(place: &Place, text: &'a str) -> Option<Pointed<'a>> {
     let (line, column) = (place.line?, place.column?);
     let line = text.split('\n').nth(line.checked_sub(1)?)?.trim_end_matches('\r');
-    let (begin, first) = line.char_indices().nth(column.checked_sub(1)?)?;
+    let Some((begin, first)) = line.char_indices().nth(column.checked_sub(1)?) else {
+        // What is missing is missing at the end of the line.
+        return (column == line.chars().count() + 1).then_some(Pointed { line, column, length: 1 });
+    };
     let rest = &line[begin + first.len_utf8()..];
     let behind = match first {
         '"' | '\'' => rest.find(first).map_or(0, |end| rest[..end].chars().count() + 1),
@@ -112,9 +114,11 @@ fn pointed<'a>(place: &Place, text: &'a str) -> Option<Pointed<'a>> {
     Some(Pointed { line, column, length: 1 + behind })
 }
 
-/// A message without what would act on the terminal, which may have come with a word of the file.
-fn printable(text: &str) -> String {
-    let acts = |c: char| c.is_control() && c != '\n' || ('\u{202a}'..='\u{202e}').contains(&c);
+/// A message without line ends and what else would act on the terminal, which may have come with the name of a file or a word in
+/// one.
+pub fn one_line(text: &str) -> String {
+    let acts =
+        |c: char| c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c);
     text.chars().map(|c| if acts(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
 }
 
@@ -136,9 +140,9 @@ fn laid_out(message: &Message<'_>, coloured: bool) -> String {
     };
     let mut out = format!("{}: ", paint(code, word));
     if let Some(place) = &message.place {
-        let _ = write!(out, "{}: ", paint("1", place));
+        let _ = write!(out, "{}: ", paint("1", &one_line(place)));
     }
-    let _ = writeln!(out, "{}", printable(message.cause));
+    let _ = writeln!(out, "{}", one_line(message.cause));
     if let Some(Pointed { line, column, length }) = &message.pointed {
         let before = column.saturating_sub(1);
         let from = if *column <= SHOWN { 0 } else { before.saturating_sub(BEFORE) };
@@ -150,10 +154,10 @@ fn laid_out(message: &Message<'_>, coloured: bool) -> String {
         let _ = writeln!(out, "    {}{}", " ".repeat(before - from), paint(code, &"^".repeat(width)));
     }
     for note in &message.notes {
-        let _ = writeln!(out, "  {note}");
+        let _ = writeln!(out, "  {}", one_line(note));
     }
     if let Some(hint) = message.hint {
-        let _ = writeln!(out, "  {}: {hint}", paint("1;36", "hint"));
+        let _ = writeln!(out, "  {}: {}", paint("1;36", "hint"), one_line(hint));
     }
     out
 }
@@ -193,6 +197,7 @@ mod tests {
             pointed(&place, "a = 1\nkind = \"fqcodel\", [x]\r\n").map(|pointed| (pointed.column, pointed.length))
         };
         assert_eq!([at(1), at(8), at(19), at(99)], [Some((1, 4)), Some((8, 9)), Some((19, 1)), None]);
+        assert_eq!(at(22), Some((22, 1)), "the end of the line");
     }
 
     #[test]

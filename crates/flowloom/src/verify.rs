@@ -1,12 +1,12 @@
-//! Workloads and run folders read to their end, and what is damaged in them.
+//! Reads workloads and run folders to their end and finds what is damaged.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use flowloom_store::manifest::{FileDigest, MANIFEST_FILE, Manifest};
-use flowloom_store::run_folder::{RunFolder, RunIndex};
+use flowloom_store::run_folder::{IndexEntry, RunFolder, RunIndex};
 use flowloom_store::{FileError, Part};
 use serde::{Serialize, Serializer};
 
@@ -14,17 +14,22 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::input::{self, Kind};
 
-/// What became of a file.
+/// The file that says what a run was.
+const RUN_FILE: &str = "run.json";
+/// The file that lists the runs of a folder of several.
+const INDEX_FILE: &str = "index.json";
+
+/// The state of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// It is what was written.
+    /// Its bytes are those that were written.
     Whole,
-    /// It can be read, and nothing says whether it is what was written: earlier versions wrote no digests.
+    /// It can be read, and it has no digest to compare it with: earlier versions wrote none.
     Unprotected,
-    /// It can be read, and the manifest of its folder does not know it.
+    /// The manifest or index of its folder does not list it.
     Unlisted,
-    /// It is not what was written, or cannot be read.
+    /// Its bytes are not those that were written, or it cannot be read.
     Damaged,
     /// The manifest or the index of its folder has it, and it is not there.
     Missing,
@@ -79,13 +84,18 @@ impl VerifiedFile {
         VerifiedFile { path: path.to_owned(), state, rows: None, column: None, row_group: None, problem: None }
     }
 
+    /// One that is damaged as `problem` says, which names it.
+    fn unreadable(path: &Path, problem: &str) -> VerifiedFile {
+        let problem = format!("damaged: {}", problem.trim_start_matches("damaged: "));
+        VerifiedFile { problem: Some(problem), ..VerifiedFile::new(path, State::Damaged) }
+    }
+
     fn damaged(path: &Path, error: &FileError) -> VerifiedFile {
-        let problem = Some(error.to_string());
         let (column, row_group) = match error {
             FileError::Changed { part: Part::Column { name, row_group }, .. } => (Some(name.clone()), Some(*row_group)),
             _ => (None, None),
         };
-        VerifiedFile { column, row_group, problem, ..VerifiedFile::new(path, State::Damaged) }
+        VerifiedFile { column, row_group, ..VerifiedFile::unreadable(path, &error.to_string()) }
     }
 
     fn missing(path: &Path, lists: &str) -> VerifiedFile {
@@ -95,12 +105,14 @@ impl VerifiedFile {
 }
 
 /// What [`verify`] found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verification {
     /// Every file, in the order of the paths and in each folder by name.
     pub files: Vec<VerifiedFile>,
     /// Whether the work was stopped before all was read.
     pub interrupted: bool,
+    /// Paths with nothing to verify.
+    pub errors: Vec<Error>,
 }
 
 impl Verification {
@@ -115,21 +127,16 @@ impl Verification {
     }
 }
 
-/// Reads everything in `paths`: workloads, tables and other files of run folders, run folders, folders of several runs, and such
-/// in other folders.
-///
-/// # Errors
-/// A path that is none of these. Damage is no error.
-pub fn verify(paths: &[PathBuf], context: Context<'_>) -> Result<Verification, Error> {
+/// Reads everything in `paths`: workloads, tables and other files of run folders, run folders, folders of several runs, and all of
+/// these in other folders. A file whose reading was stopped is not among those found.
+pub fn verify(paths: &[PathBuf], context: Context<'_>) -> Verification {
     let mut verifier = Verifier { found: Verification::default(), context };
     for path in paths {
-        let before = verifier.found.files.len();
-        if path.is_dir() { verifier.folder(path) } else { verifier.single(path) }?;
-        if verifier.found.files.len() == before && !verifier.found.interrupted {
-            return Err(Error::new(format_args!("{}: there is no workload or run folder in it", path.display())));
+        if let Err(error) = verifier.path(path) {
+            verifier.found.errors.push(error);
         }
     }
-    Ok(verifier.found)
+    verifier.found
 }
 
 struct Verifier<'a> {
@@ -146,6 +153,24 @@ impl Verifier<'_> {
     fn is_stopped(&mut self) -> bool {
         self.found.interrupted |= self.context.is_stopped();
         self.found.interrupted
+    }
+
+    /// Whether no file from number `first` on is damaged, if all were read.
+    fn is_sound(&mut self, first: usize) -> bool {
+        !self.is_stopped() && !self.found.files[first..].iter().any(|file| file.state.is_damage())
+    }
+
+    /// What was named.
+    fn path(&mut self, path: &Path) -> Result<(), Error> {
+        let before = self.found.files.len();
+        if !path.is_dir() {
+            return self.single(path);
+        }
+        self.folder(path);
+        if self.found.files.len() == before && !self.found.interrupted {
+            return Err(Error::new(format_args!("{}: there is no workload or run folder in it", path.display())));
+        }
+        Ok(())
     }
 
     /// A file that was named.
@@ -166,58 +191,118 @@ impl Verifier<'_> {
     }
 
     /// A run folder, a folder of several, or any other folder with such in it.
-    fn folder(&mut self, folder: &Path) -> Result<(), Error> {
+    fn folder(&mut self, folder: &Path) {
+        if self.is_stopped() {
+            return;
+        }
+        let entries = match Entries::of(folder) {
+            Ok(entries) => entries,
+            Err(source) => {
+                let error = FileError::Read { path: folder.to_owned(), source };
+                return self.push(VerifiedFile::damaged(folder, &error));
+            }
+        };
         let has = |name: &str| folder.join(name).exists();
-        let (is_run, is_index) = (has("run.json"), has("index.json"));
+        let (is_run, is_index) = (has(RUN_FILE), has(INDEX_FILE));
         // Other programs have files of that name.
         let is_listed = || matches!(Manifest::open(folder), Ok(Some(_)));
         if !is_run && !is_index && !is_listed() {
-            return self.others(folder);
+            return self.others(folder, &entries);
         }
         let before = self.found.files.len();
         let manifest = self.manifest(folder);
-        let (folders, names) = entries(folder)?;
-        self.files(folder, manifest.as_ref(), names);
+        self.files(folder, manifest.as_ref(), &entries);
         // What the files do not say by themselves: a manifest that should be there, a version that is not known.
-        let is_sound = !self.found.files[before..].iter().any(|file| file.state.is_damage());
+        let is_sound = self.is_sound(before);
         if is_run
             && is_sound
             && let Err(error) = RunFolder::open(folder)
         {
-            self.unreadable(folder, error.to_string());
+            self.push(VerifiedFile::unreadable(folder, &error.to_string()));
         }
-        let runs = match is_index.then(|| RunIndex::open(folder)).transpose() {
-            Ok(index) => index.map(|index| index.runs).unwrap_or_default(),
+        let runs = if is_index { self.index(folder, is_sound) } else { Some(BTreeMap::new()) };
+        let is_listed = |path: &Path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| manifest.as_ref().is_some_and(|manifest| manifest.files().contains_key(name)))
+        };
+        for path in entries.folders.iter().filter(|path| !is_listed(path)) {
+            match &runs {
+                Some(runs) if runs.contains_key(path) => {}
+                // A file that says which folders belong here is damaged.
+                None => self.folder(path),
+                Some(_) => self.unlisted(path),
+            }
+        }
+    }
+
+    /// A folder in a run folder that is no part of the run.
+    fn unlisted(&mut self, folder: &Path) {
+        if !self.is_stopped() {
+            self.push(VerifiedFile::new(folder, State::Unlisted));
+            self.folder(folder);
+        }
+    }
+
+    /// The run folders that the index in `folder` lists, all verified; `None` if the index cannot be read, which is said
+    /// here only if its file `is_sound`.
+    fn index(&mut self, folder: &Path, is_sound: bool) -> Option<BTreeMap<PathBuf, IndexEntry>> {
+        match RunIndex::open(folder) {
+            Ok(index) => {
+                let runs: BTreeMap<PathBuf, IndexEntry> =
+                    index.runs.into_iter().map(|run| (folder.join(&run.folder), run)).collect();
+                runs.iter().for_each(|(path, run)| self.indexed(folder, path, run));
+                Some(runs)
+            }
             Err(error) => {
                 if is_sound {
-                    self.unreadable(folder, error.to_string());
+                    self.push(VerifiedFile::unreadable(folder, &error.to_string()));
                 }
-                return Ok(());
-            }
-        };
-        let of_index: BTreeSet<PathBuf> = runs.into_iter().map(|run| folder.join(run.folder)).collect();
-        for path in &of_index {
-            if path.is_dir() {
-                self.folder(path)?;
-            } else {
-                self.push(VerifiedFile::missing(path, "index.json"));
+                None
             }
         }
-        let unlisted = folders.iter().filter(|path| !of_index.contains(*path));
-        self.found.files.extend(unlisted.map(|path| VerifiedFile::new(path, State::Unlisted)));
-        Ok(())
+    }
+
+    /// The run folder at `path`, which the index in `folder` lists as `run`.
+    fn indexed(&mut self, folder: &Path, path: &Path, run: &IndexEntry) {
+        if self.is_stopped() {
+            return;
+        }
+        if !path.is_dir() {
+            return self.push(VerifiedFile::missing(path, INDEX_FILE));
+        }
+        // A link may lead to a folder that it is in.
+        if path.join(INDEX_FILE).exists() {
+            let problem = format!("{}: it holds several runs, and {INDEX_FILE} lists it as one", path.display());
+            return self.push(VerifiedFile::unreadable(path, &problem));
+        }
+        let before = self.found.files.len();
+        self.folder(path);
+        if self.is_sound(before)
+            && let Err(error) = run.open(folder)
+        {
+            self.push(VerifiedFile::unreadable(path, &error.to_string()));
+        }
     }
 
     /// Every folder and table in a folder that is nothing of ours.
-    fn others(&mut self, folder: &Path) -> Result<(), Error> {
-        let (folders, files) = entries(folder)?;
-        for path in files.iter().filter(|path| has_table_name(path)) {
+    fn others(&mut self, folder: &Path, entries: &Entries) {
+        let before = self.found.files.len();
+        let mut is_of_run = false;
+        for path in entries.files.iter().chain(&entries.others).filter(|path| has_table_name(path)) {
             if self.is_stopped() {
-                return Ok(());
+                return;
             }
-            self.file(path, None, false);
+            is_of_run |= self.file(path, None, false);
         }
-        folders.iter().try_for_each(|path| self.folder(path))
+        if is_of_run {
+            let problem = format!(
+                "missing: {}, without which its tables are no run (take another copy of the folder; a run that was killed left none)",
+                folder.join(RUN_FILE).display()
+            );
+            let missing = VerifiedFile::new(&folder.join(RUN_FILE), State::Missing);
+            self.found.files.insert(before, VerifiedFile { problem: Some(problem), ..missing });
+        }
+        entries.folders.iter().for_each(|path| self.folder(path));
     }
 
     /// The manifest of `folder`, if it can be read.
@@ -236,14 +321,14 @@ impl Verifier<'_> {
         }
     }
 
-    /// The files of a run folder or a folder of several: those in the manifest, and `found`.
-    fn files(&mut self, folder: &Path, manifest: Option<&Manifest>, found: Vec<PathBuf>) {
+    /// The files of a run folder or a folder of several: those in the manifest, and those that are there.
+    fn files(&mut self, folder: &Path, manifest: Option<&Manifest>, entries: &Entries) {
         let listed = manifest.into_iter().flat_map(Manifest::files);
         let mut files: BTreeMap<PathBuf, Option<&FileDigest>> =
             listed.map(|(name, digest)| (folder.join(name), Some(digest))).collect();
-        for path in found {
+        for path in entries.files.iter().chain(&entries.others) {
             if path.file_name() != Some(MANIFEST_FILE.as_ref()) {
-                files.entry(path).or_default();
+                files.entry(path.clone()).or_default();
             }
         }
         for (path, listed) in files {
@@ -254,30 +339,39 @@ impl Verifier<'_> {
         }
     }
 
-    /// A file, with what the manifest of its folder says of it, or that there `is_manifest` and it says nothing.
-    fn file(&mut self, path: &Path, listed: Option<&FileDigest>, is_manifest: bool) {
-        let is_same = match listed.map(|listed| FileDigest::of(path).map(|found| found == *listed)) {
-            Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => {
-                return self.push(VerifiedFile::missing(path, MANIFEST_FILE));
+    /// A file, with what the manifest of its folder says of it, or that there `is_manifest` and it says nothing. Whether it is
+    /// a table of a run.
+    fn file(&mut self, path: &Path, listed: Option<&FileDigest>, is_manifest: bool) -> bool {
+        let (file, is_of_run) = self.examined(path, listed, is_manifest);
+        // It may not be read to its end.
+        if !self.is_stopped() {
+            self.push(file);
+        }
+        is_of_run
+    }
+
+    /// What [`Self::file`] finds.
+    fn examined(&self, path: &Path, listed: Option<&FileDigest>, is_manifest: bool) -> (VerifiedFile, bool) {
+        let mut is_same = None;
+        if let Some(listed) = listed {
+            match self.compared(path, listed) {
+                Ok(found) => is_same = Some(found),
+                Err(file) => return (file, false),
             }
-            Some(Err(source)) => {
-                let error = FileError::Read { path: path.to_owned(), source };
-                return self.push(VerifiedFile::damaged(path, &error));
-            }
-            Some(Ok(is_same)) => Some(is_same),
-            None => None,
-        };
+        }
         let mut file = VerifiedFile::new(path, State::Unprotected);
+        let mut is_of_run = false;
         if is_table(path) {
-            match flowloom_store::verify(path) {
+            match flowloom_store::verify(path, &|| !self.context.is_stopped()) {
                 Ok(table) => {
                     file.rows = Some(table.rows);
+                    is_of_run = !table.is_workload();
                     if table.is_protected {
                         file.state = State::Whole;
                     }
                 }
                 // Where in it the damage is.
-                Err(error) => return self.push(VerifiedFile::damaged(path, &error)),
+                Err(error) => return (VerifiedFile::damaged(path, &error), false),
             }
         }
         match is_same {
@@ -285,26 +379,49 @@ impl Verifier<'_> {
             Some(false) => {
                 file = VerifiedFile::damaged(path, &FileError::Changed { path: path.to_owned(), part: Part::File });
             }
-            None if is_manifest => file.state = State::Unlisted,
+            None if is_manifest || !path.is_file() => file.state = State::Unlisted,
             None => {}
         }
-        self.push(file);
+        (file, is_of_run)
     }
 
-    /// A folder that cannot be read although no file of it is damaged.
-    fn unreadable(&mut self, folder: &Path, problem: String) {
-        self.push(VerifiedFile { problem: Some(problem), ..VerifiedFile::new(folder, State::Damaged) });
+    /// Whether the file is as it is `listed`, or what says more than that. Only one of the right length is read.
+    fn compared(&self, path: &Path, listed: &FileDigest) -> Result<bool, VerifiedFile> {
+        let failed = |source: io::Error| match source.kind() {
+            io::ErrorKind::NotFound => VerifiedFile::missing(path, MANIFEST_FILE),
+            _ => VerifiedFile::damaged(path, &FileError::Read { path: path.to_owned(), source }),
+        };
+        let about = fs::metadata(path).map_err(failed)?;
+        if about.is_file() && about.len() != listed.bytes {
+            let problem = format!(
+                "it has {} bytes, and {MANIFEST_FILE} lists it with {} (take another copy, or write the file again)",
+                about.len(),
+                listed.bytes
+            );
+            return Err(VerifiedFile::damaged(path, &FileError::Metadata { path: path.to_owned(), problem }));
+        }
+        let found = FileDigest::of_part(path, &|| !self.context.is_stopped()).map_err(failed)?;
+        Ok(found == *listed)
     }
 }
 
-/// The folders and the files in `folder`, by name. Links to folders are left out: they may lead in circles.
-fn entries(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Error> {
-    let read = |error: io::Error| Error::new(format_args!("{}: {error}", folder.display()));
-    let paths = fs::read_dir(folder).map_err(read)?.map(|entry| entry.map(|entry| entry.path()));
-    let mut paths = paths.collect::<io::Result<Vec<PathBuf>>>().map_err(read)?;
-    paths.sort();
-    let (files, others): (Vec<PathBuf>, Vec<PathBuf>) = paths.into_iter().partition(|path| path.is_file());
-    Ok((others.into_iter().filter(|path| path.is_dir() && !path.is_symlink()).collect(), files))
+/// What is in a folder, each by name.
+struct Entries {
+    folders: Vec<PathBuf>,
+    files: Vec<PathBuf>,
+    /// FIFOs, devices, and links to folders, which may lead in circles.
+    others: Vec<PathBuf>,
+}
+
+impl Entries {
+    fn of(folder: &Path) -> io::Result<Entries> {
+        let paths = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+        let mut paths = paths.collect::<io::Result<Vec<PathBuf>>>()?;
+        paths.sort();
+        let (files, rest): (Vec<PathBuf>, Vec<PathBuf>) = paths.into_iter().partition(|path| path.is_file());
+        let (folders, others) = rest.into_iter().partition(|path| path.is_dir() && !path.is_symlink());
+        Ok(Entries { folders, files, others })
+    }
 }
 
 fn has_table_name(path: &Path) -> bool {
@@ -314,4 +431,28 @@ fn has_table_name(path: &Path) -> bool {
 /// Whether a file is a table, or should be one by its name.
 fn is_table(path: &Path) -> bool {
     has_table_name(path) || input::kind(path) == Kind::Workload
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::{Silent, Stop};
+
+    #[test]
+    fn files_that_were_not_read_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a", "b"] {
+            let run = folder.path().join(name);
+            fs::create_dir(&run).unwrap();
+            fs::write(run.join("file"), "text").unwrap();
+            Manifest::of(&run).unwrap().write(&run).unwrap();
+        }
+        let paths = [folder.path().to_owned()];
+        let stop = Stop::new();
+        let all = verify(&paths, Context::new(&Silent, &stop));
+        assert_eq!((all.count(State::Whole), all.files.len(), all.interrupted), (4, 4, false));
+        stop.request();
+        let found = verify(&paths, Context::new(&Silent, &stop));
+        assert_eq!(found, Verification { interrupted: true, ..Verification::default() });
+    }
 }

@@ -10,6 +10,7 @@
 //! | `table` | the typed layer over Parquet: each table's columns once; digests of what is in a file |
 //! | `manifest`, `sealed` | digests of the files in a folder; digests that stand in what they are of |
 //! | `verify` | any table read to its end |
+//! | `regular` | files that are no FIFOs and no devices |
 //! | `results` | results of other tools |
 //! | `silence` | jumps of a clock |
 //! | `harpoon`, `swing`, `histogram`, `lengths`, `rates`, `mahimahi` | files of models, tables, lengths, rates, traces of links |
@@ -28,6 +29,7 @@ pub mod lengths;
 pub mod mahimahi;
 pub mod manifest;
 pub mod rates;
+pub mod regular;
 pub mod reserve;
 pub mod results;
 pub mod run_folder;

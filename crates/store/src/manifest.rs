@@ -4,13 +4,14 @@
 //! files; folders in there have manifests of their own.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::regular;
 use crate::sealed::{self, BLANK, hexadecimal};
 use crate::staged::StagedFile;
 use crate::table::{FileError, Part};
@@ -37,15 +38,23 @@ pub struct FileDigest {
 }
 
 impl FileDigest {
-    /// Those of the file at `path`.
+    /// Those of the regular file at `path`.
     ///
     /// # Errors
     /// If it cannot be read.
     pub fn of(path: &Path) -> io::Result<FileDigest> {
-        let mut file = File::open(path)?;
+        FileDigest::of_part(path, &|| true)
+    }
+
+    /// Those of the part of the regular file at `path` that is read while it `goes_on`.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn of_part(path: &Path, goes_on: &dyn Fn() -> bool) -> io::Result<FileDigest> {
+        let mut file = regular::open(path)?;
         let (mut digest, mut bytes, mut block) = (Sha256::new(), 0, vec![0; BLOCK]);
         loop {
-            match file.read(&mut block) {
+            match if goes_on() { file.read(&mut block) } else { Ok(0) } {
                 Ok(0) => return Ok(FileDigest { bytes, sha256: hexadecimal(&digest.finalize()) }),
                 Ok(read) => {
                     digest.update(&block[..read]);
@@ -103,7 +112,7 @@ impl Manifest {
     /// [`FileError::Changed`] or [`FileError::Metadata`] if it is damaged, [`FileError::Read`] if it cannot be read.
     pub fn open(folder: &Path) -> Result<Option<Manifest>, FileError> {
         let path = folder.join(MANIFEST_FILE);
-        let text = match fs::read(&path) {
+        let text = match regular::read(&path) {
             Ok(text) => text,
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Ok(None);
@@ -117,7 +126,14 @@ impl Manifest {
             Ok(stored) if stored.version > VERSION => {
                 Err(FileError::Newer { path, format: "manifest", found: stored.version, known: VERSION })
             }
-            Ok(stored) => Ok(Some(Manifest { files: stored.files })),
+            Ok(stored) => match stored.files.keys().find(|name| name_in_manifest(Path::new(name)) != Some(name)) {
+                // Nothing outside of the folder is read because a manifest says so.
+                Some(other) => Err(FileError::Metadata {
+                    path,
+                    problem: format!("it lists {other:?}, which is no file of its folder"),
+                }),
+                None => Ok(Some(Manifest { files: stored.files })),
+            },
             Err(error) => Err(FileError::Metadata { path, problem: error.to_string() }),
         }
     }
@@ -194,6 +210,7 @@ pub fn list(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::os::unix::fs::FileExt;
 
     use super::*;
@@ -220,6 +237,28 @@ mod tests {
         assert!(error.starts_with("damaged: ") && error.contains("/a: its bytes are not those"), "{error}");
         assert!(manifest.check(&folder.path().join("c"), b"").is_err(), "a file that is not listed");
         assert_eq!(Manifest::open(&folder.path().join("below")).unwrap(), None);
+    }
+
+    #[test]
+    fn a_file_is_read_while_it_goes_on() {
+        let folder = folder();
+        let blocks = std::cell::Cell::new(0);
+        let goes_on = || blocks.replace(blocks.get() + 1) < 2;
+        let path = folder.path().join("long");
+        File::create(&path).unwrap().set_len(40 << 30).unwrap();
+        assert_eq!(FileDigest::of_part(&path, &goes_on).unwrap().bytes, 2 * BLOCK as u64);
+    }
+
+    #[test]
+    fn a_manifest_lists_no_files_elsewhere() {
+        let folder = folder();
+        for name in ["../w.parquet", "/etc/passwd", "below/a", "..", ""] {
+            let mut manifest = Manifest::of(folder.path()).unwrap();
+            manifest.files.insert(name.to_owned(), FileDigest::of_bytes(b""));
+            manifest.write(folder.path()).unwrap();
+            let error = Manifest::open(folder.path()).unwrap_err().to_string();
+            assert!(error.contains(&format!("it lists {name:?}, which is no file of its folder")), "{error}");
+        }
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Files of fitted Swing models: JSON, as `docs/reference/json.md` has it under "swing model".
 
-use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
@@ -8,6 +7,7 @@ use flowloom_models::swing::SwingModel;
 
 use crate::formats::FormatError;
 use crate::manifest;
+use crate::regular;
 use crate::staged::StagedFile;
 
 /// Largest file: the sessions that are kept whole take some 30 MB of each class.
@@ -21,7 +21,7 @@ pub fn open(path: &Path) -> Result<SwingModel, FormatError> {
     let file = path.display().to_string();
     let failed = |source: io::Error| FormatError::Open { file: file.clone(), source };
     let mut bytes = Vec::new();
-    File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    regular::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes)).map_err(failed)?;
     model(&file, &bytes)
 }
 

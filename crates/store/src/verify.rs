@@ -1,11 +1,11 @@
-//! A stored table read to its end, whichever it is.
+//! Reads a stored table of any kind to its end.
 
 use std::path::Path;
 
 use flowloom_core::workload::ConnectionVector;
 
 use crate::run_folder::RunFolder;
-use crate::table::{FileError, Row, format_of};
+use crate::table::{FileError, Row, count, format_of};
 use crate::workload::WorkloadReader;
 
 /// A table that can be read to its end.
@@ -19,18 +19,25 @@ pub struct Verified {
     pub is_protected: bool,
 }
 
-/// Reads the workload or table of a run folder at `path` to its end.
+impl Verified {
+    /// Whether it is a workload, which stands alone, and not a table of a run folder.
+    pub fn is_workload(&self) -> bool {
+        self.format == ConnectionVector::TABLE
+    }
+}
+
+/// Reads the workload or table of a run folder at `path` to its end, as long as `goes_on` between its rows. What is returned
+/// after that is of a part of the table.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn verify(path: &Path) -> Result<Verified, FileError> {
-    let format = format_of(path)?;
+pub fn verify(path: &Path, goes_on: &dyn Fn() -> bool) -> Result<Verified, FileError> {
+    let format = format_of(path, RunFolder::ANY_TABLE)?;
     let (rows, is_protected) = if format == ConnectionVector::TABLE {
         let mut reader = WorkloadReader::open(path)?;
-        let is_protected = reader.is_protected();
-        (reader.try_fold(0, |rows, vector| vector.map(|_| rows + 1))?, is_protected)
+        (count(&mut reader, goes_on)?, reader.is_protected())
     } else {
-        RunFolder::read_through(path, &format)?
+        RunFolder::read_through(path, &format, goes_on)?
     };
     Ok(Verified { format, rows, is_protected })
 }

@@ -161,3 +161,101 @@ fn what_holds_nothing_to_verify_is_an_error() {
     bench.flowloom(&["verify", "empty"]).failed(1, &["empty: there is no workload or run folder in it"]);
     bench.flowloom(&["verify", "none.parquet"]).failed(1, &["none.parquet: No such file"]);
 }
+
+#[test]
+fn files_of_a_path_are_told_whatever_is_wrong_with_others() {
+    let bench = bench();
+    let said = bench.flowloom(&["verify", "w.parquet", "none", "r"]);
+    said.failed(1, &["error: none: No such file"]);
+    assert!(said.out.ends_with("\n17 files: 17 whole\n"), "{}", said.out);
+}
+
+#[test]
+fn a_run_of_another_seed_is_damage() {
+    let bench = bench();
+    fs::remove_dir_all(bench.path("s/seed-2")).unwrap();
+    fs::rename(bench.path("s/seed-1"), bench.path("s/seed-2")).unwrap();
+    fs::rename(bench.path("r"), bench.path("s/seed-1")).unwrap();
+    let found = answer(&bench, &["s"], 1);
+    assert_eq!(others(&found), [("s/seed-2", "damaged")]);
+    let wanted = "damaged: s/seed-2: it holds the run of seed 1, and index.json lists it as seed 2";
+    assert!(found.to_string().contains(wanted), "{found}");
+    for command in [&["describe", "s"][..], &["compare", "s"], &["report", "s", "-o", "s.html"]] {
+        bench.flowloom(command).failed(1, &[wanted]);
+    }
+}
+
+#[test]
+fn what_is_no_part_of_a_run_is_named() {
+    let bench = bench();
+    let at = |name: &str| bench.path(name);
+    fs::rename(at("s/seed-1"), at("r/other")).unwrap();
+    flip(&at("r/other/run.json"), 40);
+    std::os::unix::fs::symlink("..", at("r/up")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(at("r/fifo")).status().unwrap();
+    assert!(made.success());
+    fs::rename(at("w.parquet"), at("r/a\nwhole: b\u{1b}")).unwrap();
+    let found = answer(&bench, &["r"], 1);
+    let all = [
+        ("r/a\nwhole: b\u{1b}", "unlisted"),
+        ("r/fifo", "unlisted"),
+        ("r/up", "unlisted"),
+        ("r/other", "unlisted"),
+        ("r/other/run.json", "damaged"),
+    ];
+    assert_eq!(others(&found), all);
+    let said = bench.flowloom(&["verify", "r"]);
+    assert!(said.out.contains("\nunlisted: r/a\\u{a}whole: b\\u{1b} (20 rows)\n"), "{}", said.out);
+}
+
+#[test]
+fn tables_need_the_run_they_are_of() {
+    let bench = bench();
+    for file in ["run.json", "host.json", "manifest.json"] {
+        fs::remove_file(bench.path("r").join(file)).unwrap();
+    }
+    assert_eq!(others(&answer(&bench, &["r"], 1)), [("r/run.json", "missing")]);
+}
+
+#[test]
+fn files_of_other_lengths_are_not_read() {
+    let bench = bench();
+    let size = |name: &str, bytes| {
+        let file = fs::File::options().write(true).open(bench.path(name)).unwrap();
+        file.set_len(bytes).unwrap();
+    };
+    size("r/report.html", 40 << 30);
+    size("r/queue.parquet", 0);
+    let length = fs::metadata(bench.path("r/epochs.parquet")).unwrap().len();
+    size("r/epochs.parquet", length + 1);
+    fs::remove_file(bench.path("r/drops.parquet")).unwrap();
+    fs::create_dir(bench.path("r/drops.parquet")).unwrap();
+    fs::remove_file(bench.path("r/adus.parquet")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", bench.path("r/adus.parquet")).unwrap();
+    size("w.parquet", 0);
+    let found = answer(&bench, &["r", "w.parquet"], 1);
+    let problem = |name: &str| {
+        let file = found["files"].as_array().unwrap().iter().find(|file| file["path"] == name).unwrap();
+        file["problem"].as_str().unwrap().to_owned()
+    };
+    assert!(
+        problem("r/report.html").starts_with("damaged: r/report.html: it has 42949672960 bytes, and manifest.json")
+    );
+    assert!(problem("r/queue.parquet").starts_with("damaged: r/queue.parquet: it has 0 bytes, and manifest.json"));
+    assert!(problem("r/epochs.parquet").contains(&format!("it has {} bytes", length + 1)));
+    assert_eq!(problem("r/adus.parquet"), "damaged: cannot read r/adus.parquet: it is not a regular file");
+    assert!(problem("w.parquet").starts_with("damaged: w.parquet is not a Flowloom file"), "{}", problem("w.parquet"));
+    let damaged =
+        ["r/adus.parquet", "r/drops.parquet", "r/epochs.parquet", "r/queue.parquet", "r/report.html", "w.parquet"];
+    assert_eq!(others(&found), damaged.map(|name| (name, "damaged")));
+}
+
+#[test]
+fn experiments_are_regular_files() {
+    let bench = Bench::new();
+    let made = std::process::Command::new("mkfifo").arg(bench.path("f.toml")).arg(bench.path("f.spec")).status();
+    assert!(made.unwrap().success());
+    for file in ["f.toml", "f.spec"] {
+        bench.flowloom(&["run", file]).failed(1, &[file, "it is not a regular file"]);
+    }
+}

@@ -3,7 +3,6 @@
 //! Known elements are taken at their word or refused with file and line. What nobody knows is left out, and said: Harpoon hands
 //! such elements to its plugins.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
@@ -14,6 +13,7 @@ use quick_xml::{Reader, XmlVersion};
 
 use crate::formats::FormatError;
 use crate::formats::error::LineError;
+use crate::regular;
 
 /// All files of a configuration together, at most: some eight million numbers.
 const MOST_BYTES: u64 = 64 << 20;
@@ -225,7 +225,7 @@ impl Reading {
         let file = path.display().to_string();
         let failed = |source| FormatError::Open { file: file.clone(), source };
         let mut bytes = Vec::new();
-        let opened = File::open(path).map_err(failed)?;
+        let opened = regular::open(path).map_err(failed)?;
         opened.take(MOST_BYTES - self.bytes + 1).read_to_end(&mut bytes).map_err(failed)?;
         self.bytes += bytes.len() as u64;
         if self.bytes > MOST_BYTES {

@@ -4,11 +4,12 @@ pub mod flent;
 pub mod iperf3;
 mod series;
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+
+use crate::regular;
 pub use series::{Quantity, Results, Series, Way};
 
 /// Bytes that a file of results may have, and unpacked ones.
@@ -50,7 +51,7 @@ impl Results {
     /// [`ResultsError`], which names the file and what is wrong in it.
     pub fn open(path: &Path) -> Result<Results, ResultsError> {
         let unreadable = |source| ResultsError::Read { path: path.to_owned(), source };
-        let mut file = File::open(path).map_err(unreadable)?;
+        let mut file = regular::open(path).map_err(unreadable)?;
         let mut bytes = Vec::new();
         file.by_ref().take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
         if bytes.starts_with(&[0x1f, 0x8b]) {
@@ -76,6 +77,6 @@ impl Results {
 /// Whether `path` may hold results of another tool, by its first bytes: JSON or gzip.
 pub fn may_be(path: &Path) -> bool {
     let mut head = [0; 2];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    let read = regular::open(path).and_then(|mut file| file.read_exact(&mut head));
     read.is_ok() && (head == [0x1f, 0x8b] || head[0] == b'{')
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::files::{INDEX_FILE, RUN_FILE, RunFolderError, VERSION};
 use super::json as json_file;
+use super::reader::RunFolder;
 use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::staged::{StagedFolder, sync, take_name};
 use crate::table::FileError;
@@ -27,6 +28,26 @@ pub struct IndexEntry {
     pub seed: u64,
     /// Its run folder, relative to the index.
     pub folder: String,
+}
+
+impl IndexEntry {
+    /// Opens its run folder, which is below `folder`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RunFolder::open`]; [`FileError::Metadata`] if it holds the run of another seed.
+    pub fn open(&self, folder: &Path) -> Result<RunFolder, RunFolderError> {
+        let path = folder.join(&self.folder);
+        let run = RunFolder::open(&path)?;
+        match run.run().get("seed") {
+            Some(found) if found.as_u64() != Some(self.seed) => {
+                let problem =
+                    format!("it holds the run of seed {found}, and {INDEX_FILE} lists it as seed {}", self.seed);
+                Err(FileError::Metadata { path, problem }.into())
+            }
+            _ => Ok(run),
+        }
+    }
 }
 
 impl RunIndex {
@@ -86,7 +107,8 @@ impl RunIndex {
     ///
     /// # Errors
     ///
-    /// [`RunFolderError::NotARun`], [`RunFolderError::Newer`], [`FileError::Changed`] if it is not as the manifest has it, or what
+    /// [`RunFolderError::NotARun`] (a run folder outside of `folder` among it), [`RunFolderError::Newer`],
+    /// [`FileError::Changed`] if it is not as the manifest has it, or what
     /// the file system says.
     pub fn open(folder: &Path) -> Result<RunIndex, RunFolderError> {
         let mut object = json_file::read(folder, INDEX_FILE, "run-index", Manifest::open(folder)?.as_ref())?;
@@ -95,8 +117,19 @@ impl RunIndex {
             path: folder.to_owned(),
             problem: format!("{INDEX_FILE} lists no runs: {error}"),
         })?;
-        Ok(RunIndex { runs })
+        match runs.iter().find(|run| !is_name(&run.folder)) {
+            Some(other) => {
+                let problem = format!("{INDEX_FILE} lists {:?}, which is no folder in it", other.folder);
+                Err(RunFolderError::NotARun { path: folder.to_owned(), problem })
+            }
+            None => Ok(RunIndex { runs }),
+        }
     }
+}
+
+/// Whether `folder` is the name of a folder, and not a path that leads elsewhere.
+fn is_name(folder: &str) -> bool {
+    Path::new(folder).file_name() == Some(folder.as_ref())
 }
 
 /// A folder that gets the run folders of several seeds and their index. One that replaces a single run has a temporary name until it
@@ -112,6 +145,11 @@ impl IndexFolder {
     /// Where it is.
     pub fn path(&self) -> &Path {
         self.staged.as_ref().map_or(&self.target, StagedFolder::path)
+    }
+
+    /// Whether it has a temporary name.
+    pub fn is_staged(&self) -> bool {
+        self.staged.is_some()
     }
 
     /// Waits until it is on the disk, and gives it its name.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::files::{RunFolderError, VERSION};
 use crate::manifest::{MANIFEST_FILE, Manifest};
+use crate::regular;
 use crate::table::FileError;
 
 /// From this version on, a folder has a manifest, unless its run was cut short.
@@ -29,7 +30,7 @@ pub(super) fn read(
     manifest: Option<&Manifest>,
 ) -> Result<Map<String, Value>, RunFolderError> {
     let not_a_run = |problem: String| RunFolderError::NotARun { path: folder.to_owned(), problem };
-    let text = fs::read(folder.join(file)).map_err(|error| match error.kind() {
+    let text = regular::read(&folder.join(file)).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => not_a_run(format!("it has no {file}")),
         _ => FileError::Read { path: folder.join(file), source: error }.into(),
     })?;

@@ -1,7 +1,7 @@
 //! Run folders, read.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use flowloom_core::record::{DropRecord, QueueSample, SourceRecord, WindowRecord};
 use flowloom_core::time::Duration;
@@ -12,6 +12,7 @@ use super::index::RunIndex;
 use super::json;
 use super::rows::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, ThroughputRow};
 use crate::manifest::Manifest;
+use crate::regular;
 use crate::table::{FileError, Row, TableReader, read_through};
 
 /// An open run folder. Each table is read from the start, in the order it was written, by the method of its name.
@@ -34,11 +35,15 @@ macro_rules! tables {
         }
     )*
 
-        /// Reads the table at `path`, which is called `format`, to its end: the number of its rows, and whether it carries
-        /// digests.
-        pub(crate) fn read_through(path: &Path, format: &str) -> Result<(u64, bool), FileError> {
+        /// Reads the table at `path`, which is called `format`, to its end, as long as `goes_on`: the number of its rows,
+        /// and whether it carries digests.
+        pub(crate) fn read_through(
+            path: &Path,
+            format: &str,
+            goes_on: &dyn Fn() -> bool,
+        ) -> Result<(u64, bool), FileError> {
             $(if format == <$row>::TABLE {
-                return read_through::<$row>(path, VERSION);
+                return read_through::<$row>(path, VERSION, goes_on);
             })*
             let found = format.to_owned();
             Err(FileError::OtherFormat { path: path.to_owned(), found, expected: RunFolder::ANY_TABLE })
@@ -47,8 +52,8 @@ macro_rules! tables {
 }
 
 impl RunFolder {
-    /// What its files are called where any of them may come.
-    const ANY_TABLE: &str = "table of a run";
+    /// The name for any table, workloads among them, in errors.
+    pub(crate) const ANY_TABLE: &str = "workload or table of a run";
 
     /// Opens the run folder at `path`, complete or not.
     ///
@@ -72,7 +77,7 @@ impl RunFolder {
         if !path.join(INDEX_FILE).exists() {
             return Ok(vec![RunFolder::open(path)?]);
         }
-        RunIndex::open(path)?.runs.iter().map(|run| RunFolder::open(&path.join(&run.folder))).collect()
+        RunIndex::open(path)?.runs.iter().map(|run| run.open(path)).collect()
     }
 
     /// Where it is.
@@ -141,7 +146,7 @@ impl RunFolder {
 
 /// What the `host.json` at `path` holds.
 fn host(path: &Path, manifest: Option<&Manifest>) -> Result<Value, FileError> {
-    let text = match fs::read(path) {
+    let text = match regular::read(path) {
         Ok(text) => text,
         // A cut run may not have got that far.
         Err(error) if error.kind() == io::ErrorKind::NotFound && manifest.is_none() => return Ok(Value::Null),

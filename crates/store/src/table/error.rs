@@ -100,7 +100,10 @@ pub enum FileError {
         known: u64,
     },
     /// It begins as a Parquet file and does not end as one.
-    #[error("{} is cut: its end is missing (was the copy or download interrupted?)", path.display())]
+    #[error(
+        "{} does not end as it was written: bytes are missing or were appended (was the copy or download interrupted?)",
+        path.display()
+    )]
     Cut {
         /// The file.
         path: PathBuf,

@@ -21,7 +21,7 @@ mod writer;
 
 pub(crate) use column::{Column, column, derived, element, list};
 pub use error::{FileError, Part};
-pub(crate) use reader::{TableReader, format_of, read_through};
+pub(crate) use reader::{TableReader, count, format_of, read_through};
 pub(crate) use row::Row;
 pub(crate) use value::Text;
 pub(crate) use writer::TableWriter;

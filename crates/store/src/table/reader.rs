@@ -15,6 +15,7 @@ use super::digests;
 use super::error::{FileError, Part};
 use super::guard::guarded;
 use super::row::{FORMAT_KEY, Row, VERSION_KEY, schema};
+use crate::regular;
 
 /// Rows read at a time.
 const BATCH: u64 = 1_024;
@@ -155,19 +156,29 @@ impl<R: Row> Iterator for TableReader<R> {
     }
 }
 
-/// The `flowloom.format` of the file at `path`.
-pub(crate) fn format_of(path: &Path) -> Result<String, FileError> {
-    const EXPECTED: &str = "workload";
-    let file = open_file(path, EXPECTED)?;
+/// The `flowloom.format` of the file at `path`, which should be of the kind `expected`.
+pub(crate) fn format_of(path: &Path, expected: &'static str) -> Result<String, FileError> {
+    let file = open_file(path, expected)?;
     let format = file.value(FORMAT_KEY).map(str::to_owned);
-    format.ok_or_else(|| FileError::Foreign { path: path.to_owned(), expected: EXPECTED })
+    format.ok_or_else(|| FileError::Foreign { path: path.to_owned(), expected })
 }
 
-/// Reads the table at `path` to its end: the number of its rows, and whether it carries digests.
-pub(crate) fn read_through<R: Row>(path: &Path, version: u64) -> Result<(u64, bool), FileError> {
+/// Reads the table at `path` to its end, as long as `goes_on`: the number of its rows, and whether it carries digests.
+pub(crate) fn read_through<R: Row>(
+    path: &Path,
+    version: u64,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<(u64, bool), FileError> {
     let mut table = TableReader::<R>::open(path, version)?;
-    let rows = table.try_fold(0, |rows, row| row.map(|_| rows + 1))?;
-    Ok((rows, table.is_protected()))
+    Ok((count(&mut table, goes_on)?, table.is_protected()))
+}
+
+/// How many `rows` there are, of those that are read while `goes_on`.
+pub(crate) fn count<R>(
+    rows: &mut impl Iterator<Item = Result<R, FileError>>,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<u64, FileError> {
+    rows.take_while(|_| goes_on()).try_fold(0, |count, row| row.map(|_| count + 1))
 }
 
 fn metadata_error(path: &Path, problem: String) -> FileError {
@@ -187,10 +198,7 @@ fn open_file(path: &Path, expected: &'static str) -> Result<CheckedFile, FileErr
 fn open_checked(path: &Path, expected: &'static str) -> Result<File, FileError> {
     const MAGIC: &[u8; 4] = b"PAR1";
     let read = |source: io::Error| FileError::Read { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(read)?;
-    if file.metadata().map_err(read)?.is_dir() {
-        return Err(read(io::Error::from(io::ErrorKind::IsADirectory)));
-    }
+    let mut file = regular::open(path).map_err(read)?;
     let mut start = Vec::new();
     file.by_ref().take(4).read_to_end(&mut start).map_err(read)?;
     if start != MAGIC {
