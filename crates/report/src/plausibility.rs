@@ -456,7 +456,7 @@ mod tests {
             found.warnings().iter().any(Warning::is_doubt)
         };
         assert_eq!(
-            [(7.0, 0), (7.0, 600_000_000), (20.5, 600_000_000)].map(|(w, q)| doubted(w, q)),
+            [(7.0, 0), (7.0, 600_000_000), (20.6, 600_000_000)].map(|(w, q)| doubted(w, q)),
             [true, false, true]
         );
     }

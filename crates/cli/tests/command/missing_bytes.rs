@@ -132,3 +132,24 @@ fn connections_left_out_for_holes_are_doubted() {
     assert_eq!(verdict["word"], "doubtful", "{verdict}");
     assert!(verdict["reasons"][0].as_str().unwrap().contains("of captured payload are left out"), "{verdict}");
 }
+
+/// One of two connections has a hole and no end in the capture.
+#[test]
+fn what_is_left_out_is_not_replayed_as_seen() {
+    let bench = Bench::new();
+    let mut hole = Traffic::default().connection(1, flowloom::time::Duration::ZERO, 100, 5_000);
+    let lost = hole.packets.iter().position(|packet| packet.payload_bytes == 1460).unwrap() + 1;
+    hole.packets.remove(lost);
+    hole.packets.retain(|packet| packet.flags & 1 == 0);
+    let whole = Traffic::default().connection(2, flowloom::time::Duration::from_secs(1), 100, 5_000).pcap();
+    bench.file("c.pcap", &[&hole.pcap()[..], &whole[24..]].concat());
+    for (missing, is_told) in [("acknowledged", true), ("skip", false)] {
+        let said = bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet", "--force", "--missing", missing]);
+        assert_eq!(
+            said.succeeded().err.contains("50 % of the replayable connections"),
+            is_told,
+            "{missing}: {}",
+            said.err
+        );
+    }
+}

@@ -152,6 +152,8 @@ impl DoubledCounts {
 pub struct LeftOut {
     /// How many.
     pub connections: u64,
+    /// Of them, those that began before the capture or did not end in it.
+    pub incomplete: u64,
     /// Their captured payload bytes.
     pub payload_bytes: u64,
 }
@@ -160,13 +162,15 @@ impl LeftOut {
     fn plus(&self, other: &LeftOut) -> LeftOut {
         LeftOut {
             connections: self.connections + other.connections,
+            incomplete: self.incomplete + other.incomplete,
             payload_bytes: self.payload_bytes + other.payload_bytes,
         }
     }
 
-    fn add(&mut self, payload: PerSide<Payload>) {
+    fn add(&mut self, vector: &ConnectionVector) {
         self.connections += 1;
-        self.payload_bytes += payload.initiator.captured + payload.acceptor.captured;
+        self.incomplete += u64::from(!vector.complete);
+        self.payload_bytes += Side::BOTH.iter().map(|side| vector.payload(*side).captured).sum::<u64>();
     }
 }
 
@@ -445,12 +449,10 @@ impl Counts {
 
     /// Adds a connection whose vector has a place in the workload, or the reason why it was left out of it.
     pub(super) fn add_vector(&mut self, place: VectorPlace, vector: &ConnectionVector) {
-        let payload =
-            || PerSide { initiator: Side::Initiator, acceptor: Side::Acceptor }.map(|side| vector.payload(side));
         match place {
             VectorPlace::Kept => self.kept.add(vector),
-            VectorPlace::Incomplete => self.incomplete_left_out.add(payload()),
-            VectorPlace::LacksBytes => self.missing_left_out.add(payload()),
+            VectorPlace::Incomplete => self.incomplete_left_out.add(vector),
+            VectorPlace::LacksBytes => self.missing_left_out.add(vector),
             VectorPlace::NotReplayable => {}
         }
     }

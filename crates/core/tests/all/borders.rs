@@ -285,7 +285,7 @@ fn one_direction_only() {
         [[
             "one way, start 0, by Syn, rtt - syn -, FIN of Initiator +30, lifetime 50",
             "I100 +-",
-            "5 packets, 1 data; "
+            "5 packets, 1 data; 1000 bytes missing"
         ]]
     );
 }

@@ -230,8 +230,12 @@ impl Extracted {
         } else if replayable == 0 && !(self.options.one_way && connections.one_way > 0) {
             warnings.push(Warning::NothingReplayable);
         }
-        if !self.options.complete_only && replayable > 0 && connections.incomplete * 4 > replayable {
-            warnings.push(Warning::ManyIncomplete { connections: connections.incomplete, replayable });
+        // Those of one direction, which may be among the left-out ones, are not replayable.
+        let left_out = &self.counts.missing_left_out;
+        let replayed = replayable.saturating_sub(left_out.connections);
+        let incomplete = connections.incomplete.saturating_sub(left_out.incomplete);
+        if !self.options.complete_only && incomplete * 4 > replayed {
+            warnings.push(Warning::ManyIncomplete { connections: incomplete, replayable: replayed });
         }
         let Counts { long_near_transits: far, near_transits, .. } = self.counts;
         if far * 2 > near_transits {

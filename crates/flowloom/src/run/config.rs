@@ -117,12 +117,8 @@ fn link_rate(key: &str, choice: &Quantity<RateChoice>, facts: &WorkloadFacts, le
     let computed = |bits: f64| {
         let possible = Some(bits.ceil() as u64).filter(|bits| (Rate::SLOWEST..=Rate::FASTEST).contains(bits));
         possible.and_then(Rate::from_bits_per_second).ok_or_else(|| {
-            let problem = format_args!(
-                "of {choice} comes to {} bit/s, and a link has {} bit/s at least and {} at most",
-                three_digits(bits),
-                Rate::SLOWEST,
-                Rate::FASTEST
-            );
+            let bound = if bits < 1e9 { "at least 100 bit/s" } else { "at most 100 Tbit/s" };
+            let problem = format_args!("of {choice} comes to {} bit/s, and a link has {bound}", three_digits(bits));
             Error::from(KeyError::new(format!("{key}.rate"), problem)).hint("give another share of the load, or a rate")
         })
     };

@@ -83,7 +83,8 @@ mod tests {
             kind: kind.into(),
             started: 3,
             sent_datagrams: 200,
-            received_datagrams: 150,
+            received_datagrams: 140,
+            dropped_datagrams: 50,
             to_acceptors_bytes: 1_500_000,
             ..ClassFacts::default()
         };

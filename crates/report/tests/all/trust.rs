@@ -67,6 +67,14 @@ fn doubts_take_the_green_away() {
         };
         Some(Plausibility { classes: vec![class], ..Plausibility::default() })
     };
+    // Of a megabyte that is replayed, and so much that is left out for its holes.
+    let left_out = |bytes: u64| {
+        move |run: &mut Run| {
+            let original = run.facts.original.as_mut().unwrap();
+            (original.payload.initiator.captured, original.payload.initiator.replayed) = (1_000_000, 1_000_000);
+            original.set_aside_bytes.insert("connections-missing-bytes".into(), bytes);
+        }
+    };
     let doubted = [
         with(&|run| {
             run.facts.plausibility =
@@ -81,15 +89,10 @@ fn doubts_take_the_green_away() {
         }),
         with(&|run| {
             let payload = &mut run.facts.original.as_mut().unwrap().payload;
-            let unseen = payload.initiator.replayed / 10;
-            (payload.acceptor.missing, payload.acceptor.acknowledged) = (unseen, unseen);
-            (payload.acceptor.captured, payload.acceptor.replayed) = (0, 0);
+            (payload.initiator.captured, payload.initiator.replayed) = (1_000_000, 1_000_000);
+            (payload.acceptor.missing, payload.acceptor.acknowledged) = (30_000, 30_000);
         }),
-        with(&|run| {
-            let original = run.facts.original.as_mut().unwrap();
-            let captured = original.payload.initiator.captured + original.payload.acceptor.captured;
-            original.set_aside_bytes.insert("connections-missing-bytes".into(), captured / 40);
-        }),
+        with(&left_out(25_000)),
     ];
     for run in &doubted {
         let verdict = run.summary().verdict;
@@ -102,11 +105,7 @@ fn doubts_take_the_green_away() {
         assert!(said.contains("plausible doubtful") && said.contains(&reason), "{said}");
     }
     let within = [
-        with(&|run| {
-            let original = run.facts.original.as_mut().unwrap();
-            let captured = original.payload.initiator.captured + original.payload.acceptor.captured;
-            original.set_aside_bytes.insert("connections-missing-bytes".into(), captured / 60);
-        }),
+        with(&left_out(15_000)),
         with(&|run| run.facts.drawn_payload = Some(DrawnPayload::new([1_000, 300], [1_019, 300]))),
         with(&|run| run.facts.plausibility = lossy(400, 1.5, 450)),
     ];
