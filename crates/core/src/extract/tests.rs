@@ -3,12 +3,14 @@
 use proptest::prelude::*;
 
 use crate::time::{Duration, Time};
-use crate::wire::Flags;
+use crate::wire::{Flags, Timestamps};
 use crate::workload::{
     Adu, Close, ConnectionVector, InitiatorRule, LinkSide, Pattern, Payload, Repaired, Repeated, Segments, Side,
 };
 
 use super::{Class, Identity, Missing, Observer, Seen};
+
+mod pauses;
 
 const ISN: [u32; 2] = [4_294_967_200, 77];
 
@@ -20,12 +22,18 @@ struct Transcript {
     ip_id: u16,
     /// Their window.
     window: u16,
+    /// Microseconds of a tick of both clocks; 0 for no timestamps.
+    tick: u64,
+    /// Microseconds that the packets that follow waited before the monitor.
+    waited: u64,
+    /// The clock of each end as the other heard it last.
+    heard: [u32; 2],
 }
 
 impl Transcript {
     fn new() -> Transcript {
         let observer = Observer::new(Time::ZERO, Duration::from_millis(500));
-        Transcript { observer, isn: ISN, ip_id: 0, window: 1000 }
+        Transcript { observer, isn: ISN, ip_id: 0, window: 1000, tick: 0, waited: 0, heard: [0; 2] }
     }
 
     /// After the handshake of methods A.12.
@@ -38,6 +46,11 @@ impl Transcript {
     }
 
     fn flags(&mut self, micros: u64, side: Side, sequence: u32, ack: u32, len: u32, flags: u8) -> u32 {
+        let timestamps = (self.tick > 0).then(|| {
+            let value = 1_000 + ((micros - self.waited) / self.tick) as u32;
+            self.heard[side as usize] = value;
+            Timestamps { value, echo: self.heard[side.other() as usize] }
+        });
         let seen = Seen {
             sequence: self.isn[side as usize].wrapping_add(sequence),
             acknowledgement: self.isn[side.other() as usize].wrapping_add(ack),
@@ -48,7 +61,7 @@ impl Transcript {
             ip_id: std::num::NonZeroU16::new(self.ip_id),
             mss: (flags & Flags::SYN != 0).then_some(1460),
             window_scale: (flags & Flags::SYN != 0).then_some(7),
-            timestamps: None,
+            timestamps,
         };
         self.observer.handle_segment(Time::from_nanos(micros * 1000), side, &seen).new_bytes
     }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use csv::{ReaderBuilder, StringRecord, Writer};
 use flowloom_core::workload::ConnectionVector;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -12,7 +13,7 @@ use super::limits::MOST_ADUS;
 use super::lines::Lines;
 use super::notes::Notes;
 use super::read_vectors::ReadVectors;
-use super::stored::{StoredAdu, StoredVector};
+use super::stored::{StoredAdu, StoredPause, StoredVector};
 
 /// Whether `head` begins one of the two forms; another program may have put names in quotation marks.
 pub(super) fn begins(head: &[u8]) -> bool {
@@ -84,6 +85,9 @@ const SEGMENTS: [&str; 19] = [
 /// The members of an ADU, in the order in which the column `adus` lists them.
 const ADU: [&str; 8] =
     ["side", "bytes", "missing_bytes", "wait_ns", "waiter", "first_seen_ns", "last_seen_ns", "packets"];
+/// The columns of pauses, and the members of a pause. Tables of version 1 lack them.
+const PAUSES: [&str; 2] = ["initiator_pauses", "acceptor_pauses"];
+const PAUSE: [&str; 2] = ["after_bytes", "length_ns"];
 /// Columns that hold words; those below hold truth values, all others numbers.
 const WORDS: [&str; 9] =
     ["protocol", "evidence", "initiator_side", "initiator_rule", "pattern", "close", "address", "side", "waiter"];
@@ -168,7 +172,13 @@ fn columns() -> Vec<String> {
     let ends = ["initiator", "acceptor"]
         .into_iter()
         .flat_map(|end| END.iter().chain(&SEGMENTS).map(move |name| format!("{end}_{name}")));
-    CONNECTION.map(str::to_owned).into_iter().chain(ends).chain(["adus".to_owned()]).collect()
+    CONNECTION
+        .map(str::to_owned)
+        .into_iter()
+        .chain(ends)
+        .chain(["adus".to_owned()])
+        .chain(PAUSES.map(str::to_owned))
+        .collect()
 }
 
 /// A value as it stands in a field; nothing where nothing is known.
@@ -181,20 +191,27 @@ fn text(value: &Value) -> String {
 }
 
 fn fields(mut stored: StoredVector) -> io::Result<Vec<String>> {
-    // There may be millions: each is taken apart by itself.
-    let mut adus = Vec::with_capacity(stored.adus.len());
-    for adu in std::mem::take(&mut stored.adus) {
-        let value = serde_json::to_value(adu)?;
-        adus.push(ADU.map(|name| text(&value[name])).join(":"));
-    }
+    let adus = listed(&ADU, std::mem::take(&mut stored.adus))?;
+    let [initiator, acceptor] = [&mut stored.initiator_pauses, &mut stored.acceptor_pauses]
+        .map(|pauses| listed(&PAUSE, pauses.take().unwrap_or_default()));
     let value = serde_json::to_value(stored)?;
     let mut fields: Vec<String> = CONNECTION.iter().map(|name| text(&value[*name])).collect();
     for end in ["initiator", "acceptor"] {
         fields.extend(END.iter().map(|name| text(&value[end][*name])));
         fields.extend(SEGMENTS.iter().map(|name| text(&value[end]["segments"][*name])));
     }
-    fields.push(adus.join(" "));
+    fields.extend([adus, initiator?, acceptor?]);
     Ok(fields)
+}
+
+/// Records as one field. There may be millions: each is taken apart by itself.
+fn listed<T: Serialize>(names: &[&str], records: Vec<T>) -> io::Result<String> {
+    let mut items = Vec::with_capacity(records.len());
+    for record in records {
+        let value = serde_json::to_value(record)?;
+        items.push(names.iter().map(|name| text(&value[*name])).collect::<Vec<_>>().join(":"));
+    }
+    Ok(items.join(" "))
 }
 
 /// Reads the table of connections.
@@ -231,7 +248,9 @@ impl CsvReader {
                         .to_owned(),
             });
         }
-        if !header.iter().eq(columns().iter().map(String::as_str)) {
+        let columns = columns();
+        let is_whole = |columns: &[String]| header.iter().eq(columns.iter().map(String::as_str));
+        if !is_whole(&columns) && !is_whole(&columns[..columns.len() - PAUSES.len()]) {
             return Err(lines.flaw(&Flaw::new("other columns than a table of connections has", EXPECTED)));
         }
         Ok(CsvReader { lines, notes: Notes::default() })
@@ -272,8 +291,9 @@ fn split(line: &[u8]) -> Result<StringRecord, Flaw> {
 
 /// The vector of a row.
 fn vector(record: &StringRecord) -> Result<ConnectionVector, Flaw> {
-    let width = CONNECTION.len() + 2 * (END.len() + SEGMENTS.len()) + 1;
-    if record.len() != width {
+    let earlier = CONNECTION.len() + 2 * (END.len() + SEGMENTS.len()) + 1;
+    let width = earlier + PAUSES.len();
+    if record.len() != width && record.len() != earlier {
         let problem = format!("{} fields, and the header names {width}", record.len());
         return Err(Flaw::new(problem, "one value per column; was the row cut?"));
     }
@@ -290,6 +310,8 @@ fn vector(record: &StringRecord) -> Result<ConnectionVector, Flaw> {
     members.insert("adus".to_owned(), Value::Array(Vec::new()));
     let mut stored: StoredVector = value_of(members)?;
     stored.adus = adus(rest.next().unwrap_or_default())?;
+    stored.initiator_pauses = pauses(rest.next().unwrap_or_default())?;
+    stored.acceptor_pauses = pauses(rest.next().unwrap_or_default())?;
     stored.vector()
 }
 
@@ -318,18 +340,32 @@ fn record_of<'a>(names: &[&str], values: impl Iterator<Item = &'a str>) -> Resul
 }
 
 fn adus(text: &str) -> Result<Vec<StoredAdu>, Flaw> {
-    const EXPECTED: &str = "SIDE:BYTES:WAIT_NS:WAITER:FIRST_SEEN_NS:LAST_SEEN_NS:PACKETS, with blanks between ADUs";
+    const EXPECTED: &str =
+        "SIDE:BYTES:MISSING_BYTES:WAIT_NS:WAITER:FIRST_SEEN_NS:LAST_SEEN_NS:PACKETS, with blanks between ADUs";
     if text.split_ascii_whitespace().nth(MOST_ADUS).is_some() {
         return Err(Flaw::new(format!("a connection of more than {MOST_ADUS} ADUs"), ""));
     }
-    text.split_ascii_whitespace()
-        .map(|adu| {
-            if adu.split(':').count() != ADU.len() {
-                return Err(Flaw::new(format!("an ADU is \"{adu}\""), EXPECTED));
-            }
-            value_of(record_of(&ADU, adu.split(':'))?)
-        })
-        .collect()
+    list(text, &ADU, "an ADU", EXPECTED)
+}
+
+/// The pauses in a column, if there are any.
+fn pauses(text: &str) -> Result<Option<Vec<StoredPause>>, Flaw> {
+    if text.split_ascii_whitespace().nth(MOST_ADUS).is_some() {
+        return Err(Flaw::new(format!("an end with more than {MOST_ADUS} pauses"), ""));
+    }
+    let pauses = list(text, &PAUSE, "a pause", "AFTER_BYTES:LENGTH_NS, with blanks between pauses")?;
+    Ok((!pauses.is_empty()).then_some(pauses))
+}
+
+/// The records that a field lists.
+fn list<T: DeserializeOwned>(text: &str, names: &[&str], what: &str, expected: &'static str) -> Result<Vec<T>, Flaw> {
+    let record = |item: &str| {
+        if item.split(':').count() != names.len() {
+            return Err(Flaw::new(format!("{what} is \"{item}\""), expected));
+        }
+        value_of(record_of(names, item.split(':'))?)
+    };
+    text.split_ascii_whitespace().map(record).collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,106 @@
+//! Pauses inside ADUs (methods A.13.1), by hand. Large numbers are in `make validate`, group `writes`.
+
+use super::*;
+use crate::workload::Pause;
+
+const MS: u64 = 1_000;
+
+/// A connection whose acceptor is 40 ms behind the monitor and answers 300 bytes with two full segments, at 140 ms, which are
+/// acknowledged at once.
+fn answering(tick: u64) -> Transcript {
+    let mut t = Transcript::new();
+    t.tick = tick;
+    t.flags(0, I, 0, 0, 0, Flags::SYN);
+    t.flags(40 * MS, A, 0, 1, 0, Flags::SYN | Flags::ACK);
+    t.flags(50 * MS, I, 1, 1, 0, Flags::ACK);
+    t.i(50 * MS, 1, 1, 300);
+    t.a(90 * MS, 1, 301, 0);
+    t.a(140 * MS, 1, 301, 1448);
+    t.a(140 * MS, 1449, 301, 1448);
+    t.i(150 * MS, 301, 2897, 0);
+    t
+}
+
+/// The acceptor's pauses: bytes before it, milliseconds.
+fn pauses(t: Transcript) -> Vec<(u64, u64)> {
+    let vector = t.finish().1;
+    assert_eq!(vector.pauses[I], [], "the initiator makes none");
+    assert_eq!(vector.adus.iter().filter(|adu| adu.side == A).count(), 1);
+    vector.pauses[A].iter().map(|Pause { after_bytes, length }| (*after_bytes, length.as_nanos() / 1_000_000)).collect()
+}
+
+#[test]
+fn a_pause_is_the_programs() {
+    let mut t = answering(MS);
+    t.a(340 * MS, 2897, 301, 1448);
+    t.a(340 * MS, 4345, 301, 1448);
+    assert_eq!(pauses(t), [(2896, 200)]);
+}
+
+#[test]
+fn waiting_before_the_monitor_is_none() {
+    let mut t = answering(MS);
+    t.waited = 150 * MS;
+    t.a(340 * MS, 2897, 301, 1448);
+    assert_eq!(pauses(t), []);
+}
+
+#[test]
+fn what_an_acknowledgement_sets_going_is_none() {
+    let mut t = answering(MS);
+    t.a(190 * MS, 2897, 301, 1448);
+    assert_eq!(pauses(t), [], "40 ms after the acknowledgement");
+    let mut t = answering(MS);
+    t.a(205 * MS, 2897, 301, 1448);
+    assert_eq!(pauses(t), [(2896, 65)], "15 ms later than that");
+}
+
+#[test]
+fn nobody_pauses_while_data_is_sent_again_or_the_window_is_closed() {
+    let mut t = answering(MS);
+    t.a(340 * MS, 4345, 301, 1448);
+    t.a(350 * MS, 2897, 301, 1448);
+    assert_eq!(pauses(t), [], "the first was lost, and comes again");
+    let mut t = answering(MS);
+    t.window = 0;
+    t.i(160 * MS, 301, 2897, 0);
+    t.window = 1_000;
+    t.i(280 * MS, 301, 2897, 0);
+    t.a(340 * MS, 2897, 301, 1448);
+    assert_eq!(pauses(t), [], "its reader paused");
+}
+
+#[test]
+fn clocks_of_other_ticks_are_read() {
+    for tick in [4 * MS, 10 * MS] {
+        let mut t = answering(tick);
+        t.a(340 * MS, 2897, 301, 1448);
+        assert_eq!(pauses(t), [(2896, 200)]);
+    }
+    let mut t = answering(2 * MS);
+    t.a(340 * MS, 2897, 301, 1448);
+    assert_eq!(pauses(t), [], "nobody has such a clock");
+}
+
+#[test]
+fn without_timestamps_small_segments_tell_that_there_was_no_more() {
+    let mut t = answering(0);
+    t.a(340 * MS, 2897, 301, 1448);
+    assert_eq!(pauses(t), [], "it may have waited");
+    let mut t = answering(0);
+    t.a(150 * MS, 2897, 301, 700);
+    t.i(160 * MS, 301, 3597, 0);
+    t.a(340 * MS, 3597, 301, 1448);
+    assert_eq!(pauses(t), [(3596, 190)]);
+}
+
+#[test]
+fn one_segment_whose_acknowledgement_waits_is_allowed() {
+    let mut t = answering(MS);
+    t.a(190 * MS, 2897, 301, 1448);
+    t.a(190 * MS, 4345, 301, 1448);
+    t.a(190 * MS, 5793, 301, 1448);
+    t.i(200 * MS, 301, 5793, 0);
+    t.a(340 * MS, 7241, 301, 1448);
+    assert_eq!(pauses(t), [(7240, 150)]);
+}
