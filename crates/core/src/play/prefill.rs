@@ -170,7 +170,7 @@ fn scaled_bytes(bytes: u64, part: Duration, whole: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Evidence, Span};
+    use crate::workload::{Evidence, Pause, Span};
 
     const SECS: fn(u64) -> Duration = Duration::from_secs;
     const UNKNOWN: Duration = Duration::from_millis(100);
@@ -232,6 +232,19 @@ mod tests {
         let vector = placed(118, seen()).unwrap().vector;
         assert_eq!(vector.adus.iter().map(|adu| adu.bytes).collect::<Vec<_>>(), [3_000, 300]);
         assert_eq!(vector.ends.acceptor.lead_in, Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn pauses_of_what_is_left_stay_where_they_were() {
+        let pause = |after_bytes| Pause { after_bytes, length: SECS(1) };
+        let mut vector = seen();
+        vector.pauses = PerSide {
+            initiator: vec![pause(100), pause(600)],
+            acceptor: vec![pause(1_000), pause(7_000), pause(7_001), pause(9_000)],
+        };
+        let vector = placed(118, vector).unwrap().vector;
+        assert_eq!(vector.pauses.initiator, [pause(100)], "of the second request");
+        assert_eq!(vector.pauses.acceptor, [pause(1), pause(2_000)], "of the last 3,000 bytes");
     }
 
     #[test]

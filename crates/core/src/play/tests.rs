@@ -351,6 +351,36 @@ fn ideal_durations_add_the_waits() {
     assert_eq!(epochs, [epoch(0, 0.0, 0.8), epoch(1, 2.8, 3.4)]);
 }
 
+/// A pause is counted from the last byte before it, inside the response that it belongs to; one at its border is none.
+#[test]
+fn pauses_inside_adus_are_played() {
+    let adus = [(I, 100, 0.2), (A, 300, 1.0), (I, 100, 0.2), (A, 50, -1.0)];
+    let mut vector = vector(Pattern::Sequential, &adus, Close::Fin(A));
+    let pause = |after_bytes, length| Pause { after_bytes, length: seconds(length) };
+    vector.pauses.acceptor = vec![pause(10, 0.1), pause(200, 0.4), pause(300, 9.0), pause(310, 0.3), pause(350, 9.0)];
+    vector.pauses.initiator = vec![pause(0, 9.0), pause(50, 0.05)];
+    let uncorrected = ReplayModel::with_waits(Waits { min: Duration::ZERO, correct: Correction::None });
+    let script = Script::new(&vector, &uncorrected);
+    let ends: Vec<_> = script.steps().iter().map(|step| (step.side, step.end, step.goes_on)).collect();
+    let expected = [
+        (I, 50, true),
+        (I, 100, false),
+        (A, 10, true),
+        (A, 200, true),
+        (A, 300, false),
+        (I, 200, false),
+        (A, 310, true),
+        (A, 350, false),
+    ];
+    assert_eq!(ends, expected);
+    assert_eq!(waits(&script), [0.0, 0.05, 0.2, 0.1, 0.4, 1.0, 0.2, 0.3].map(seconds));
+    let (duration, epochs) = play(&vector, uncorrected, 0.1);
+    assert_eq!(epochs, [epoch(0, 0.0, 0.85), epoch(1, 1.85, 2.45)], "from the first write to the last");
+    assert_eq!(duration, seconds(2.45));
+    let (_, epochs) = play(&vector, ReplayModel { writes: false, ..uncorrected }, 0.1);
+    assert_eq!(epochs, [epoch(0, 0.0, 0.3), epoch(1, 1.3, 1.6)]);
+}
+
 #[test]
 fn ideal_duration_of_concurrent_blocks() {
     let both = vector(Pattern::Concurrent, &[(I, 100, -1.0), (A, 200, -1.0)], Close::Fin(I));

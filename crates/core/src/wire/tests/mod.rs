@@ -113,6 +113,34 @@ fn every_field_of_a_segment() {
 }
 
 #[test]
+fn timestamps_are_read_wherever_they_stand() {
+    let clocks = [0, 0, 0, 9, 0xff, 0, 0, 1];
+    let expected = Some(Timestamps { value: 9, echo: 0xff00_0001 });
+    let layouts: [&[&[u8]]; 5] = [
+        // As nearly everyone has it (RFC 7323 appendix A), and behind, before and between others.
+        &[&[1, 1, 8, 10], &clocks],
+        &[&[8, 10], &clocks, &[1, 1]],
+        &[&[1, 1, 8, 10], &clocks, &[1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2]],
+        &[&[1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2, 1, 1, 8, 10], &clocks],
+        &[&[2, 4, 5, 0xb4, 8, 10], &clocks, &[1, 1]],
+    ];
+    for (index, layout) in layouts.into_iter().enumerate() {
+        let options = layout.concat();
+        for flags in [Flags::ACK, Flags::SYN] {
+            let segment = tcp(flags, &options);
+            let frame = ethernet(&[], V4, &v4(TCP, 0, &[], segment.len(), &segment));
+            assert_eq!(whole(LinkType::Ethernet, &frame).unwrap().timestamps, expected, "layout {index}");
+        }
+    }
+    // Another length, and one that the packet does not hold.
+    for options in [&[8, 9, 0, 0, 0, 9, 0, 0, 0, 1, 1, 1][..], &[1, 1, 1, 1, 1, 1, 8, 10]] {
+        let segment = tcp(Flags::ACK, options);
+        let frame = ethernet(&[], V4, &v4(TCP, 0, &[], segment.len(), &segment));
+        assert_eq!(whole(LinkType::Ethernet, &frame).unwrap().timestamps, None);
+    }
+}
+
+#[test]
 fn every_link_type_leads_to_the_same_segment() {
     let (v4, v6) = (plain(5), v6(TCP, 25, &tcp(Flags::ACK, &[])));
     let before = |head: &[u8], packet: &[u8]| [head, packet].concat();
