@@ -6,7 +6,7 @@ use crate::tcp::Phase;
 use crate::tcp::congestion::WindowCause;
 use crate::time::{Duration, Time};
 use crate::wire::Ecn;
-use crate::workload::{ConnectionVector, LinkSide, Protocol, Side};
+use crate::workload::{ConnectionVector, IpVersion, LinkSide, Protocol, Side};
 
 /// How a replayed connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -429,6 +429,8 @@ pub struct PacketRecord {
     pub sack: [(u32, u32); 3],
     /// The ECN field of its IP header.
     pub ecn: Ecn,
+    /// The version of IP.
+    pub ip_version: IpVersion,
 }
 
 /// Something that a run recorded, lent by the driver. One variant per table of a run folder, and one for packets.

@@ -162,6 +162,30 @@ impl Span {
     }
 }
 
+/// The version of IP that packets were carried in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum IpVersion {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+impl IpVersion {
+    /// The version of an address.
+    pub fn of(address: std::net::IpAddr) -> IpVersion {
+        if address.is_ipv4() { IpVersion::V4 } else { IpVersion::V6 }
+    }
+
+    /// Length of its header without options and extensions, in bytes.
+    pub const fn header_bytes(self) -> u32 {
+        match self {
+            IpVersion::V4 => 20,
+            IpVersion::V6 => 40,
+        }
+    }
+}
+
 /// What a vector's data were sent over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum Protocol {
@@ -269,6 +293,15 @@ pub struct Endpoint {
     pub max_window_unscaled: Option<u16>,
     /// Its window scale shift; `None` if its SYN was not seen or carried no option.
     pub window_scale: Option<u8>,
+    /// Its SYN permitted selective acknowledgements (RFC 2018). Where it was not seen, the segments of a connection tell that both
+    /// ends did, if one of them carries SACK blocks; `None` if nothing tells (methods A.13.4).
+    pub sack: Option<bool>,
+    /// Its SYN offered timestamps (RFC 7323). Where it was not seen, its later segments tell: all of them carry timestamps
+    /// if both ends offered them.
+    pub timestamps: Option<bool>,
+    /// Its SYN asked for ECN or its SYN/ACK granted it (RFC 3168 section 6.1.1). Where that was not seen, later echoes and
+    /// answers to them tell that both ends did.
+    pub ecn: Option<bool>,
     /// Minimum one-side transit time: monitor to this end and back (methods A.6); `None` without a sample.
     pub min_transit: Option<Duration>,
     /// From handshake completion at the monitor to this end's first data byte; `None` if the handshake was not
@@ -279,10 +312,16 @@ pub struct Endpoint {
     pub fin_wait: Option<Duration>,
     /// It sent an RST, be it the first sign of the end or after a FIN.
     pub rst_seen: bool,
-    /// Packets it sent past the monitor, retransmissions included.
+    /// Packets it sent past the monitor, retransmissions included; those that an offload had merged count as on the link
+    /// (methods A.13.10).
     pub packets: Option<u64>,
     /// Their IP bytes, headers included.
     pub ip_bytes: Option<u64>,
+    /// Of the packets, bare acknowledgements: without payload, SYN, FIN and RST. `None` where no packets were seen.
+    pub bare_acks: Option<u64>,
+    /// Captured segments with more payload than the other end's MSS allows, which a segmentation offload had merged
+    /// (methods A.13.10); `None` if that MSS is not known.
+    pub oversized: Option<u64>,
     /// Sizes of its datagrams; `None` for TCP, and if it sent none.
     pub datagram_sizes: Option<DatagramSizes>,
     /// What became of its data segments; `None` where no packets were seen.
@@ -522,6 +561,8 @@ pub struct ConnectionVector {
     pub label: Option<Label>,
     /// What its data were sent over.
     pub protocol: Protocol,
+    /// The version of IP below that; `None` where no packets were seen.
+    pub ip_version: Option<IpVersion>,
     /// What it was inferred from.
     pub evidence: Evidence,
     /// SYN, or first packet if no SYN was seen, from the first packet of the capture (methods A.9).

@@ -80,6 +80,13 @@ pub enum Warning {
         /// Connections of which bytes are missing.
         connections: u64,
     },
+    /// The capture was taken above a segmentation offload.
+    OffloadedCapture {
+        /// Captured segments that were several on the link.
+        segments: u64,
+        /// How many they were there.
+        packets: u64,
+    },
     /// Acceptors answered with two number spaces.
     DoubledAcceptors {
         /// Packets of them that were set aside.
@@ -336,6 +343,7 @@ impl Warning {
             Warning::ClockRunsBackwards { .. } => "clock_runs_backwards",
             Warning::CutCapture { .. } | Warning::CutFlowFile => "cut_capture",
             Warning::MissingBytes { .. } => "missing_bytes",
+            Warning::OffloadedCapture { .. } => "offloaded_capture",
             Warning::DoubledAcceptors { .. } => "doubled_acceptors",
             Warning::KernelDrops { .. } => "kernel_drops",
             Warning::CaptureDrops { .. } => "capture_drops",
@@ -469,6 +477,7 @@ impl Warning {
             | Warning::ClockRunsBackwards { .. }
             | Warning::CutCapture { .. }
             | Warning::MissingBytes { .. }
+            | Warning::OffloadedCapture { .. }
             | Warning::DoubledAcceptors { .. }
             | Warning::KernelDrops { .. }
             | Warning::CaptureDrops { .. }
@@ -562,6 +571,11 @@ impl Warning {
             Warning::MissingBytes { payload, connections } => {
                 format!("payload is missing from the capture: {}", missing_text(payload, *connections))
             }
+            Warning::OffloadedCapture { segments, packets } => format!(
+                "the capture was taken above a segmentation offload: {} of more than the MSS, which count as {} of the link",
+                counted(*segments, "segment"),
+                counted(*packets, "packet"),
+            ),
             Warning::DoubledAcceptors { doubled } => format!(
                 "the acceptors of {} answered with two sequence numbers: {} with {} of payload in the second number space \
                  set aside",
@@ -630,6 +644,10 @@ impl Warning {
             }
             Warning::MissingBytes { .. } => {
                 "capture with fewer losses, or leave such connections out with --missing skip"
+            }
+            Warning::OffloadedCapture { .. } => {
+                "capture on the link, or with offloads off (ethtool -K DEVICE tso off gso off gro off lro off), for times of \
+                 single packets"
             }
             Warning::DoubledAcceptors { .. } => "capture at a point that sees one answer only",
             Warning::KernelDrops { .. } => {

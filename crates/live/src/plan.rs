@@ -349,6 +349,7 @@ mod tests {
             class: 0,
             from: LinkSide::Left,
             rtt: Duration::ZERO,
+            ip_version: None,
             datagrams: Datagrams {
                 pacing,
                 gap: Duration::from_millis(1),

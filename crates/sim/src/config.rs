@@ -19,6 +19,7 @@ use flowloom_core::workload::LinkSide;
 use crate::classed::Origin;
 use crate::datagram_flow::DatagramFlow;
 use crate::events::Implementation;
+use crate::limits::AsCaptured;
 
 /// Connections on both sides of a link, each with its own delay to it; other links may stand before and behind it.
 #[derive(Clone, Debug)]
@@ -213,6 +214,8 @@ pub struct Class {
     pub way: Way,
     /// The parameters of both ends.
     pub tcp: tcp::Config,
+    /// Which of what the original's packets had its connections have too. Default nothing.
+    pub as_captured: AsCaptured,
     /// The response function that mean windows are set beside; `None` takes that of the congestion control, if it has one.
     pub response: Option<Response>,
 }
@@ -220,7 +223,12 @@ pub struct Class {
 impl Default for Class {
     /// Across the bottleneck alone, with TCP as it comes.
     fn default() -> Class {
-        Class { way: Way::across_bottleneck(), tcp: tcp::Config::default(), response: None }
+        Class {
+            way: Way::across_bottleneck(),
+            tcp: tcp::Config::default(),
+            as_captured: AsCaptured::default(),
+            response: None,
+        }
     }
 }
 
@@ -318,9 +326,14 @@ impl Config {
         }
     }
 
+    /// A class.
+    pub fn class(&self, class: u16) -> &Class {
+        &self.classes[usize::from(class)]
+    }
+
     /// The parameters of TCP in a class.
     pub fn tcp(&self, class: u16) -> &tcp::Config {
-        &self.classes[usize::from(class)].tcp
+        &self.class(class).tcp
     }
 
     /// The link of a number.

@@ -12,7 +12,7 @@ use crate::classed::{Classed, Origin};
 use crate::config::{Config, Traced};
 use crate::flight::Packets;
 use crate::flow::Flow;
-use crate::limits::limits;
+use crate::limits::{limits, offers};
 use crate::network::{Event, Network};
 use crate::plausibility::{Judged, PacketsMet, Plausibility, Sending};
 use crate::prefetch::prefetch;
@@ -72,6 +72,7 @@ impl Connection {
                 Side::Initiator => (Endpoint::connect(tcp, limits), 0),
                 Side::Acceptor => (Endpoint::listen(tcp, limits), 1),
             };
+            let endpoint = endpoint.offering(offers(&vector, side, config.class(class)));
             let setup = Setup { seed: config.seed, stream: vector.id.wrapping_mul(2) + parity };
             End { endpoint: endpoint.with_stream(setup, tcp), player: Player::new(side), pauses: Pauses::default() }
         };

@@ -2,7 +2,7 @@
 
 use flowloom_core::play::Datagrams;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, Side};
+use flowloom_core::workload::{ConnectionVector, IpVersion, LinkSide, Protocol, Side};
 
 /// Added to a vector's number, numbers the flow of the datagrams that its initiator or its acceptor sent: neither connections nor sources
 /// have such numbers.
@@ -19,6 +19,8 @@ pub struct DatagramFlow {
     pub from: LinkSide,
     /// What the way to the other end and back would take without any waiting; half of it each way.
     pub rtt: Duration,
+    /// The version of IP of its packets, where a vector tells it.
+    pub ip_version: Option<IpVersion>,
     /// What is sent when.
     pub datagrams: Datagrams,
 }
@@ -43,6 +45,7 @@ impl DatagramFlow {
             start: self.datagrams.start,
             initiator_side: self.from,
             stated_rtt: Some(self.rtt),
+            ip_version: self.ip_version,
             ..ConnectionVector::default()
         }
     }

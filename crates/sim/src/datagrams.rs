@@ -29,7 +29,8 @@ impl DatagramFlow {
         let payload = Distribution::constant(1.0).ok()?;
         let (pacing, gap) = (Pacing::Runs(Box::default()), Duration::from_nanos(1));
         let datagrams = Datagrams { pacing, gap, payload, start: Time::ZERO, stop: Time::MAX };
-        let mut flow = DatagramFlow { id, class, from, rtt: config.unknown_rtt, datagrams };
+        let ip_version = vector.ip_version;
+        let mut flow = DatagramFlow { id, class, from, rtt: config.unknown_rtt, ip_version, datagrams };
         let way = flow.vector();
         let values = config.rules.values(config.seed, &way);
         let delays = PathDelays::new(&way, config.placement, config.propagation(class), flow.rtt).with(&values);

@@ -258,6 +258,11 @@ impl<'a, R: Recorder> Emulation<'a, R> {
         self.network.recorder
     }
 
+    /// What it was made with.
+    pub fn config(&self) -> &Config {
+        self.network.config
+    }
+
     /// The latest time it was told.
     pub fn now(&self) -> Time {
         self.now

@@ -12,12 +12,13 @@ use flowloom_core::tcp::Segment;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{LINK_HEADER_BYTES, Rate};
 use flowloom_core::wire::Timestamps;
-use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, PerSide, Side};
+use flowloom_core::workload::{ConnectionVector, InitiatorRule, IpVersion, LinkSide, PerSide, Side};
 
 use crate::classed::{Classed, Origin};
 use crate::config::{Config, LinkNumber};
 use crate::coverage::Coverage;
 use crate::flight::{Fifo, Handle, Packet, Packets, is_datagram, sized};
+use crate::limits::ip_version;
 use crate::network::{Event, Fate, Leaving, Network};
 use crate::prefetch::prefetch;
 
@@ -37,6 +38,7 @@ pub struct Flow {
     initiator_side: LinkSide,
     /// Whether the monitor makes a vector of it.
     observed: bool,
+    ip_version: IpVersion,
     paths: PerSide<Path>,
     /// What the monitor saw, once it saw something.
     seen: Option<Box<Monitored>>,
@@ -144,6 +146,7 @@ impl Flow {
             class,
             initiator_side,
             observed: config.monitor,
+            ip_version: IpVersion::V4,
             paths: PerSide { initiator: path(Side::Initiator), acceptor: path(Side::Acceptor) },
             seen: None,
             losses: PerSide::default(),
@@ -157,7 +160,8 @@ impl Flow {
         let delays = PathDelays::new(vector, config.placement, config.propagation(*class), config.unknown_rtt);
         let delays = delays.with(values);
         let identifiers = Identifiers { id: vector.id, initiator_side: vector.initiator_side, class: *class };
-        let flow = Flow::new(identifiers, config, &delays, values);
+        let mut flow = Flow::new(identifiers, config, &delays, values);
+        flow.ip_version = ip_version(vector, config.class(*class));
         let flow = match origin {
             Origin::Workload { .. } => flow,
             Origin::Source { .. } => flow.unobserved(),
@@ -248,6 +252,11 @@ impl Flow {
         &mut self.routes[sender].passing
     }
 
+    /// The version of IP of its packets.
+    pub fn ip_version(&self) -> IpVersion {
+        self.ip_version
+    }
+
     /// The links that packets of `sender` cross.
     fn way<'a>(&self, sender: Side, config: &'a Config) -> &'a [LinkNumber] {
         config.classes[usize::from(self.class)].way.from(self.link_side(sender))
@@ -284,7 +293,8 @@ impl Flow {
         now: Time,
         network: &mut Network<'_, R>,
     ) {
-        self.send_sized(slot, side, segment, 0, now, network);
+        let extra = self.ip_version.header_bytes() - IpVersion::V4.header_bytes();
+        self.send_sized(slot, side, segment, extra as i16, now, network);
     }
 
     /// The same of a segment whose header takes `extra` bytes more than `link_bytes` says: the packet, unless it is lost on the
@@ -643,6 +653,8 @@ impl Flow {
                 timestamps: segment
                     .timestamps
                     .map(|stamps| Timestamps { value: stamps.value.get(), echo: stamps.echo }),
+                sack: segment.sack_permitted || !segment.sack.is_empty(),
+                options_cut: false,
             };
             let since = packet.passed;
             let quiet = network.config.quiet;
@@ -705,8 +717,14 @@ impl Flow {
     /// The vector of what the monitor saw, of a connection whose initiator is known by this rule.
     pub fn at_monitor(&mut self, initiator_rule: InitiatorRule) -> Option<ConnectionVector> {
         let Monitored { mut observer, since } = *self.seen.take()?;
-        let identity =
-            Identity { id: self.id, start: since, initiator_side: self.initiator_side, initiator_rule, near: None };
+        let identity = Identity {
+            id: self.id,
+            start: since,
+            initiator_side: self.initiator_side,
+            initiator_rule,
+            near: None,
+            ip_version: Some(self.ip_version),
+        };
         Some(observer.finish(identity, Missing::default()).1)
     }
 }

@@ -13,7 +13,7 @@
 //! | `flight` | packets on their way, and the bytes they take |
 //! | `flow` | the packets of two ends, what the monitor makes of them |
 //! | `classed` | a vector, its class, and where it comes from |
-//! | `limits` | segment size and window of the ends of a vector |
+//! | `limits` | segment size, window, options and version of IP of the ends of a vector |
 //! | `connection` | one connection: its two ends |
 //! | `datagram_flow`, `datagrams` | a flow of datagrams in an experiment; under way: its sender, its receiver |
 //! | `topology` | nodes, links, routes |
@@ -57,7 +57,7 @@ pub use config::{Class, Config, ConfigError, LinkConfig, LinkNumber, Monitored, 
 pub use datagram_flow::DatagramFlow;
 pub use emulation::{Closed, Emulation};
 pub use flight::{Handle, link_bytes};
-pub use limits::limits;
+pub use limits::{AsCaptured, ip_version, limits, offers};
 pub use plausibility::{
     ClassDrops, ClassPackets, Drops, FlowFindings, Judged, JudgedFlow, PacketsMet, Plausibility, Sending,
 };

@@ -373,6 +373,7 @@ mod tests {
             timestamps: None,
             sack: [(0, 0); 3],
             ecn: flowloom_core::wire::Ecn::NotEct,
+            ip_version: flowloom_core::workload::IpVersion::V4,
         }
     }
 

@@ -208,6 +208,7 @@ fn packet_record(flow: &Flow, sender: Side, segment: &Segment, time: Time) -> Pa
         timestamps: segment.timestamps.map(|stamps| (stamps.value.get(), stamps.echo)),
         sack: flow.wire_sack(sender, segment),
         ecn: segment.ecn,
+        ip_version: flow.ip_version(),
     }
 }
 

@@ -209,6 +209,7 @@ fn make(path: &Path, at_once: u64) -> Result<(), Box<dyn Error>> {
             timestamps: None,
             sack: [(0, 0); 3],
             ecn: flowloom_core::wire::Ecn::NotEct,
+            ip_version: flowloom_core::workload::IpVersion::V4,
         })?;
         state.next[own] += payload_bytes + u32::from(flags != 0);
         state.step += 1;

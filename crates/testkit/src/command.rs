@@ -166,6 +166,7 @@ impl Traffic {
                     timestamps: None,
                     sack: [(0, 0); 3],
                     ecn: flowloom_core::wire::Ecn::NotEct,
+                    ip_version: flowloom_core::workload::IpVersion::V4,
                 });
             };
         push(Side::Initiator, 0, Flags::SYN, i, 0, 0);

@@ -27,6 +27,7 @@ mod marks;
 mod memory;
 mod missing_bytes;
 mod models;
+mod options;
 mod overhead;
 mod parity;
 mod path;

@@ -36,6 +36,7 @@ fn scan(path: &Path) {
             timestamps: None,
             sack: [(0, 0); 3],
             ecn: flowloom::core::wire::Ecn::NotEct,
+            ip_version: flowloom::core::workload::IpVersion::V4,
         };
         writer.write(&syn).unwrap();
     }

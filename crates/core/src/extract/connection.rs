@@ -143,12 +143,22 @@ impl Vlans {
 struct Held {
     bin: u64,
     from: LinkSide,
+    packets: u32,
     bytes: u32,
     payload_bytes: u32,
 }
 
 impl Held {
-    const NONE: Held = Held { bin: 0, from: LinkSide::Left, bytes: 0, payload_bytes: 0 };
+    const NONE: Held = Held { bin: 0, from: LinkSide::Left, packets: 0, bytes: 0, payload_bytes: 0 };
+
+    #[inline]
+    fn traffic(&self) -> Traffic {
+        Traffic {
+            packets: u64::from(self.packets),
+            bytes: u64::from(self.bytes),
+            payload_bytes: u64::from(self.payload_bytes),
+        }
+    }
 }
 
 /// The packets held of a connection.
@@ -173,9 +183,7 @@ impl HeldPackets {
     fn release(&mut self, set_aside: bool, tally: &mut Tally) {
         let near = &self.near[..usize::from(self.count).min(NEAR)];
         for held in near.iter().chain(self.far.iter().flat_map(|far| far.iter())) {
-            let traffic =
-                Traffic { packets: 1, bytes: u64::from(held.bytes), payload_bytes: u64::from(held.payload_bytes) };
-            tally.series.add(set_aside, held.from, held.bin, traffic);
+            tally.series.add(set_aside, held.from, held.bin, held.traffic());
         }
         (self.count, self.far) = (0, None);
     }
@@ -224,27 +232,27 @@ impl Connection {
         connection
     }
 
-    /// Takes in a packet that belongs to it.
+    /// Takes in a packet that belongs to it; the bytes it took on the link.
     #[inline]
-    pub fn handle(&mut self, packet: &Packet, tally: &mut Tally) {
+    pub fn handle(&mut self, packet: &Packet, tally: &mut Tally) -> u32 {
         self.tell_initiator(packet);
         tally.counts.vlan_changes += u64::from(self.vlans.note(packet));
         let arrival = self.observer.handle_segment(packet.time, self.roles.side(packet.sender_second), &packet.seen);
         let from = self.roles.from(packet.sender_second);
+        let (packets, bytes) = (1 + arrival.merged, packet.link_bytes + arrival.merged_bytes);
+        let held = Held { bin: packet.bin, from, packets, bytes, payload_bytes: arrival.new_bytes };
         if self.replayable || arrival.doubled {
-            let (bytes, payload_bytes) = (u64::from(packet.link_bytes), u64::from(arrival.new_bytes));
-            tally.series.add(arrival.doubled, from, packet.bin, Traffic { packets: 1, bytes, payload_bytes });
+            tally.series.add(arrival.doubled, from, packet.bin, held.traffic());
+        } else if let Some(late) = &mut self.late {
+            late[from as usize].add_bin(packet.bin, held.traffic());
         } else {
-            if let Some(late) = &mut self.late {
-                let (bytes, payload_bytes) = (u64::from(packet.link_bytes), u64::from(arrival.new_bytes));
-                return late[from as usize].add_bin(packet.bin, Traffic { packets: 1, bytes, payload_bytes });
-            }
-            self.held.push(Held { bin: packet.bin, from, bytes: packet.link_bytes, payload_bytes: arrival.new_bytes });
+            self.held.push(held);
             self.replayable = self.observer.is_replayable();
             if self.replayable || usize::from(self.held.count) == MAX_HELD {
                 self.held.release(!self.replayable, tally);
             }
         }
+        bytes
     }
 
     /// Counts the packets still held as what the connection turned out to be.

@@ -333,6 +333,10 @@ pub struct Counts {
     pub with_missing_bytes: u64,
     /// Segments of both ends of every connection, added up.
     pub segments: Segments,
+    /// Captured segments above the MSS, which an offload had merged (methods A.13.10).
+    pub oversized: u64,
+    /// Packets on the link beyond those captured: what became of the oversized ones.
+    pub merged: u64,
     /// Connections with a measured transit of the end the monitor is said to stand at.
     pub near_transits: u64,
     /// Of them, those where it is too long for that: more than 5 ms.
@@ -379,6 +383,8 @@ impl Counts {
             handshake_repeated,
             with_missing_bytes,
             segments,
+            oversized,
+            merged,
             near_transits,
             long_near_transits,
             clock_backwards,
@@ -413,6 +419,8 @@ impl Counts {
             handshake_repeated: self.handshake_repeated + handshake_repeated,
             with_missing_bytes: self.with_missing_bytes + with_missing_bytes,
             segments: both(self.segments, segments),
+            oversized: self.oversized + oversized,
+            merged: self.merged + merged,
             near_transits: self.near_transits + near_transits,
             long_near_transits: self.long_near_transits + long_near_transits,
             clock_backwards: self.clock_backwards + clock_backwards,
@@ -426,7 +434,7 @@ impl Counts {
         }
     }
 
-    /// Adds a connection that is over; the monitor stood at its end `near`, if at any.
+    /// Adds a connection of so many captured packets that is over; the monitor stood at its end `near`, if at any.
     pub(super) fn add_connection(&mut self, class: Class, packets: u64, vector: &ConnectionVector, near: Option<Side>) {
         let of_class = &mut self.classes[class.index()];
         of_class.connections += 1;
@@ -435,7 +443,10 @@ impl Counts {
             let segments = vector.ends[side].segments.unwrap_or_default();
             of_class.payload_bytes[side] += vector.payload(side).captured;
             self.segments += segments;
+            self.oversized += vector.ends[side].oversized.unwrap_or(0);
         }
+        let on_link: u64 = Side::BOTH.iter().filter_map(|side| vector.ends[*side].packets).sum();
+        self.merged += on_link.saturating_sub(packets);
         of_class.began_before += u64::from(Side::BOTH.iter().all(|side| !vector.ends[*side].syn_seen));
         of_class.not_ended += u64::from(vector.close == Close::NotSeen);
         // Zero stands for a transit that was not measured, too.

@@ -149,6 +149,7 @@ impl DatagramObserver {
             id: identity.id,
             label: None,
             protocol: if self.quic { Protocol::Quic } else { Protocol::Udp },
+            ip_version: identity.ip_version,
             evidence: Evidence::Packets,
             start: identity.start,
             initiator_side: identity.initiator_side,
@@ -192,6 +193,7 @@ mod tests {
             initiator_side: LinkSide::Right,
             initiator_rule: InitiatorRule::Port,
             near: None,
+            ip_version: None,
         }
     }
 

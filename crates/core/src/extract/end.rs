@@ -2,11 +2,14 @@
 
 use std::num::NonZeroU16;
 
+use crate::wire::Flags;
+
 use super::adus::Runs;
 use super::clock::Clock;
 use super::coverage::Coverage;
 use super::exchange::Sent;
 use super::gaps::Gaps;
+use super::observer::Seen;
 use super::recovery::{Passed, Recovery, Situation};
 use super::transit::{NEVER, Timed};
 use super::writes::{self, First, Writes};
@@ -53,11 +56,20 @@ pub(super) struct End {
     pub clock: Clock,
     /// When `acked` grew.
     pub acked_at: u64,
+    /// Its packets as on the link.
     pub packets: u32,
+    /// Those of them that an offload had merged with the one before.
+    pub merged: u32,
+    /// Captured segments with more payload than the other end's MSS allows.
+    pub oversized: u32,
+    pub bare_acks: u32,
     pub data_segments: u32,
     pub isn: u32,
     pub mss: Option<u16>,
     pub window_scale: Option<u8>,
+    pub sack: Option<bool>,
+    pub timestamps: Option<bool>,
+    pub ecn: Option<bool>,
     /// Largest window on its SYNs, never scaled.
     pub syn_window: u16,
     /// Largest window on other segments, before scaling.
@@ -102,10 +114,16 @@ impl End {
             clock: Clock::default(),
             acked_at: 0,
             packets: 0,
+            merged: 0,
+            oversized: 0,
+            bare_acks: 0,
             data_segments: 0,
             isn: 0,
             mss: None,
             window_scale: None,
+            sack: None,
+            timestamps: None,
+            ecn: None,
             syn_window: 0,
             window: 0,
             last_window: u16::MAX,
@@ -124,6 +142,37 @@ impl End {
     /// The sequence number others are unwrapped near to.
     pub fn reference(&self) -> u64 {
         self.coverage.high().max(self.acked)
+    }
+
+    /// Takes what its SYN or SYN/ACK offers. That of a repeated one counts: Linux gives ECN up with it.
+    pub fn note_offers(&mut self, syn: &Seen) {
+        let flags = syn.flags;
+        // RFC 3168 section 6.1.1: ECE and CWR ask for ECN, ECE alone grants it.
+        self.ecn = Some(flags.ece() && flags.cwr() != flags.ack());
+        if !syn.options_cut || syn.sack {
+            self.sack = Some(syn.sack);
+        }
+        if !syn.options_cut || syn.timestamps.is_some() {
+            self.timestamps = Some(syn.timestamps.is_some());
+        }
+    }
+
+    /// Takes what a segment that is no SYN tells of the offers of both ends, where the SYN of one was not seen.
+    pub fn note_options(&mut self, peer: &mut End, seen: &Seen) {
+        let used = [
+            (&mut self.sack, &mut peer.sack, seen.sack),
+            (&mut self.timestamps, &mut peer.timestamps, seen.timestamps.is_some()),
+            (&mut self.ecn, &mut peer.ecn, seen.flags.0 & (Flags::ECE | Flags::CWR) != 0),
+        ];
+        for (own, other, is_used) in used {
+            if is_used {
+                own.get_or_insert(true);
+                other.get_or_insert(true);
+            }
+        }
+        if !self.syn && !seen.options_cut && self.timestamps.is_none() {
+            self.timestamps = Some(false);
+        }
     }
 
     /// Fixes where its bytes begin.

@@ -1,6 +1,7 @@
 //! The addresses of a connection as a key of tables, and its keyed hash.
 
 use crate::wire::{Address, Vlan};
+use crate::workload::IpVersion;
 
 /// Parts that connections are divided into. A constant: results must not depend on how many threads share them.
 pub const PARTS: usize = 16;
@@ -57,6 +58,11 @@ impl Key {
         let at = 2 * usize::from(second);
         let ip = u128::from(self.ips[at]) << 64 | u128::from(self.ips[at + 1]);
         Address { ip, port: self.ports[usize::from(second)] }
+    }
+
+    /// The version of IP that both addresses are of.
+    pub fn ip_version(&self) -> IpVersion {
+        IpVersion::of(self.address(false).host())
     }
 
     /// The VLAN, if it is part of the key.

@@ -34,6 +34,7 @@ mod key;
 mod merger;
 mod monitor;
 mod observer;
+mod offload;
 mod options;
 mod packed;
 mod part;

@@ -6,7 +6,8 @@ use crate::time::{Duration, Time};
 use crate::units::LINK_HEADER_BYTES;
 use crate::wire::{Flags, Segment, Timestamps};
 use crate::workload::{
-    Close, ConnectionVector, Endpoint, Evidence, InitiatorRule, LinkSide, Pattern, PerSide, Protocol, Segments, Side,
+    Close, ConnectionVector, Endpoint, Evidence, InitiatorRule, IpVersion, LinkSide, Pattern, PerSide, Protocol,
+    Segments, Side,
 };
 
 use super::adus::{self, Bytes, Stream};
@@ -15,6 +16,7 @@ use super::coverage::Place;
 use super::doubled::OtherSpace;
 use super::end::{End, WINDOWS_PER_JUMP};
 use super::gaps::{Gaps, MissingBytes};
+use super::offload;
 use super::options::Missing;
 use super::recovery::{ASKING, COPY_WITH_ID, Duplicate, Late, Passed, Recovery};
 use super::sequence;
@@ -28,6 +30,9 @@ const ASSUMED_SHIFT: u8 = 7;
 
 /// How long a connection must have been silent for a SYN with another ISN to open a new one (methods A.1.2).
 const STALE: u64 = 60_000_000_000;
+
+/// Of these flags a bare acknowledgement has ACK alone.
+const BARE: u8 = Flags::SYN | Flags::FIN | Flags::RST | Flags::ACK;
 
 /// What the monitor sees of a segment once its connection and sender are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -52,6 +57,10 @@ pub struct Seen {
     pub window_scale: Option<u8>,
     /// Timestamps option.
     pub timestamps: Option<Timestamps>,
+    /// SACK-permitted option of a SYN, SACK blocks of another segment.
+    pub sack: bool,
+    /// Options that are absent may have been cut off.
+    pub options_cut: bool,
 }
 
 impl From<&Segment> for Seen {
@@ -67,6 +76,8 @@ impl From<&Segment> for Seen {
             mss: segment.mss,
             window_scale: segment.window_scale,
             timestamps: segment.timestamps,
+            sack: segment.sack,
+            options_cut: segment.options_cut,
         }
     }
 }
@@ -76,6 +87,10 @@ impl From<&Segment> for Seen {
 pub struct Arrival {
     /// Payload bytes seen for the first time.
     pub new_bytes: u32,
+    /// Packets that it was on the link beyond one, merged by an offload (methods A.13.10).
+    pub merged: u32,
+    /// Their headers, which the capture lacks, in bytes on the link.
+    pub merged_bytes: u32,
     /// It belongs to the other number space of a doubled acceptor (methods A.1.2), and nothing of it counts.
     pub doubled: bool,
 }
@@ -93,6 +108,8 @@ pub struct Identity {
     pub initiator_rule: InitiatorRule,
     /// The end the monitor stood at; `None` in the middle of the path.
     pub near: Option<Side>,
+    /// [`ConnectionVector::ip_version`].
+    pub ip_version: Option<IpVersion>,
 }
 
 /// One connection as the monitor sees it: hand it every segment, then [`finish`](Self::finish).
@@ -213,9 +230,9 @@ impl Observer {
         self.now ^ self.closed_at ^ end(&self.ends[0]) ^ end(&self.ends[1])
     }
 
-    /// Packets that passed, both ends.
+    /// Packets that were captured, both ends.
     pub fn packets(&self) -> u64 {
-        self.ends.iter().map(|end| u64::from(end.packets)).sum()
+        self.ends.iter().map(|end| u64::from(end.packets - end.merged)).sum()
     }
 
     /// The roles were told wrongly until now: a SYN or SYN/ACK came after other segments.
@@ -305,6 +322,35 @@ impl Observer {
 
     /// Takes note of a segment `sender` sent, passing the monitor at `time`.
     pub fn handle_segment(&mut self, time: Time, sender: Side, seen: &Seen) -> Arrival {
+        match offload::largest_segment(self.ends[sender.other() as usize].mss, seen) {
+            // Of two number spaces the packets are counted as they come.
+            Some(largest) if seen.payload_bytes > largest && self.other_space.is_none() => {
+                self.handle_merged(time, sender, seen, largest)
+            }
+            _ => self.handle_packet(time, sender, seen),
+        }
+    }
+
+    /// Takes note of the segments of `largest` bytes that an offload made one of.
+    #[cold]
+    fn handle_merged(&mut self, time: Time, sender: Side, seen: &Seen, largest: u32) -> Arrival {
+        let mut whole = Arrival::default();
+        for piece in offload::pieces(seen, largest) {
+            let arrival = self.handle_packet(time, sender, &piece);
+            whole.new_bytes += arrival.new_bytes;
+            whole.doubled |= arrival.doubled;
+            whole.merged += 1;
+        }
+        whole.merged -= 1;
+        whole.merged_bytes = whole.merged * (offload::header_bytes(seen) + LINK_HEADER_BYTES);
+        let own = &mut self.ends[sender as usize];
+        own.oversized = own.oversized.saturating_add(1);
+        own.merged = own.merged.saturating_add(whole.merged);
+        whole
+    }
+
+    /// Takes note of a packet as it was on the link.
+    fn handle_packet(&mut self, time: Time, sender: Side, seen: &Seen) -> Arrival {
         self.now = self.now.max(time.since(self.start).as_nanos());
         if self.other_space.is_some() && self.set_aside_doubled(sender, seen) {
             return Arrival { doubled: true, ..Arrival::default() };
@@ -336,6 +382,9 @@ impl Observer {
             }
         } else {
             own.window = own.window.max(seen.window);
+            if !own.syn || !peer.syn {
+                own.note_options(peer, seen);
+            }
         }
         let first = seen.sequence.wrapping_add(u32::from(flags.syn()));
         if !own.known {
@@ -355,6 +404,7 @@ impl Observer {
             }
         }
         own.last_window = seen.window;
+        own.bare_acks += u32::from(seen.payload_bytes == 0 && flags.0 & BARE == Flags::ACK);
         if let (Some(writes), Some(stamps)) = (&mut own.writes, seen.timestamps) {
             writes.echo(now, stamps.echo, own.clock.waited());
         }
@@ -532,6 +582,9 @@ impl Observer {
             max_window: (end.packets > 0).then(|| end.max_window(scaled)),
             max_window_unscaled: (end.packets > 0).then(|| end.window.max(end.syn_window)),
             window_scale: end.window_scale,
+            sack: end.sack,
+            timestamps: end.timestamps,
+            ecn: end.ecn,
             // Where the monitor stands the way is short, measured or not.
             min_transit: end
                 .transit()
@@ -544,6 +597,8 @@ impl Observer {
             rst_seen: end.rst,
             packets: Some(u64::from(end.packets)),
             ip_bytes: Some(end.ip_bytes),
+            bare_acks: Some(u64::from(end.bare_acks)),
+            oversized: self.ends[side.other() as usize].mss.map(|_| u64::from(end.oversized)),
             datagram_sizes: None,
             segments: Some(Segments {
                 data: u64::from(end.data_segments),
@@ -561,6 +616,7 @@ impl Observer {
             id: identity.id,
             label: None,
             protocol: Protocol::Tcp,
+            ip_version: identity.ip_version,
             evidence: Evidence::Packets,
             start: identity.start,
             initiator_side: identity.initiator_side,
@@ -630,6 +686,7 @@ fn note_syn(own: &mut End, peer: &End, handshake: &mut Handshake, now: u64, seen
     own.syn = true;
     own.mss = own.mss.or(seen.mss);
     own.window_scale = own.window_scale.or(seen.window_scale);
+    own.note_offers(seen);
     own.syn_window = own.syn_window.max(seen.window);
     let same_id = seen.ip_id.is_some() && seen.ip_id == own.last_id;
     if again && same_id && now - handshake.asked() <= COPY_WITH_ID {

@@ -184,9 +184,9 @@ impl Part {
             return self.open(packet, tally);
         }
         let Some(connection) = self.table.live.get_mut(at) else { return };
-        connection.handle(packet, tally);
+        let link_bytes = connection.handle(packet, tally);
         let from = connection.roles.from(packet.sender_second);
-        self.note_traffic(packet, from);
+        self.note_traffic(packet.bin, link_bytes, from);
     }
 
     /// Ends what has been silent for long enough, a part of the table at a time, and what there is no memory for.
@@ -273,7 +273,7 @@ impl Part {
         let at = self.table.single.insert(packet.number, Single { packet: *packet, roles });
         self.table.enter(packet.hash, Place::Single(at));
         self.opened += 1;
-        self.note_traffic(packet, roles.from(packet.sender_second));
+        self.note_traffic(packet.bin, packet.link_bytes, roles.from(packet.sender_second));
     }
 
     /// Makes a connection of a single packet; its place.
@@ -299,7 +299,7 @@ impl Part {
         }
         flow.handle(packet, tally);
         let from = flow.roles.from(packet.sender_second);
-        self.note_traffic(packet, from);
+        self.note_traffic(packet.bin, packet.link_bytes, from);
     }
 
     fn open_flow(&mut self, packet: &Packet, roles: Roles, tally: &mut Tally) {
@@ -309,7 +309,7 @@ impl Part {
         let at = self.table.flows.insert(packet.number, flow);
         self.table.enter(packet.hash, Place::Flow(at));
         self.opened += 1;
-        self.note_traffic(packet, roles.from(packet.sender_second));
+        self.note_traffic(packet.bin, packet.link_bytes, roles.from(packet.sender_second));
     }
 
     /// Counts a straggler of a connection whose vector is made; false if it is none.
@@ -330,19 +330,19 @@ impl Part {
         let (set_aside, from) = (!gone.is_replayable(), gone.from(sender));
         let traffic = crate::record::Traffic { packets: 1, bytes: u64::from(packet.link_bytes), payload_bytes: 0 };
         tally.series.add(set_aside, from, packet.bin, traffic);
-        self.note_traffic(packet, from);
+        self.note_traffic(packet.bin, packet.link_bytes, from);
         true
     }
 
     #[inline]
-    fn note_traffic(&mut self, packet: &Packet, from: LinkSide) {
-        let bytes = u64::from(packet.link_bytes);
+    fn note_traffic(&mut self, bin: u64, link_bytes: u32, from: LinkSide) {
+        let bytes = u64::from(link_bytes);
         match self.bins.last_mut() {
-            Some((bin, sides)) if *bin == packet.bin => sides[from as usize] += bytes,
+            Some((last, sides)) if *last == bin => sides[from as usize] += bytes,
             _ => {
                 let mut sides = [0; 2];
                 sides[from as usize] = bytes;
-                self.bins.push((packet.bin, sides));
+                self.bins.push((bin, sides));
             }
         }
     }
@@ -477,8 +477,14 @@ impl Part {
         let packets = connection.observer.packets();
         let near = self.options.monitor.near(roles.initiator_side);
         let (doubled_packets, doubled_bytes) = connection.observer.doubled();
-        let identity =
-            Identity { id: u64::MAX, start, initiator_side: roles.initiator_side, initiator_rule: roles.rule, near };
+        let identity = Identity {
+            id: u64::MAX,
+            start,
+            initiator_side: roles.initiator_side,
+            initiator_rule: roles.rule,
+            near,
+            ip_version: Some(key.ip_version()),
+        };
         let (class, vector) = connection.observer.finish(identity, self.options.missing);
         let place = VectorPlace::of(class, &vector, &self.options);
         connection.release(place != VectorPlace::Kept, tally);
@@ -510,7 +516,8 @@ impl Part {
         self.table.lead(flow.hash, Place::Flow(at), None);
         let Flow { key, number, start, roles, .. } = flow;
         let (initiator_side, initiator_rule) = (roles.initiator_side, roles.rule);
-        let identity = Identity { id: u64::MAX, start, initiator_side, initiator_rule, near: None };
+        let ip_version = Some(key.ip_version());
+        let identity = Identity { id: u64::MAX, start, initiator_side, initiator_rule, near: None, ip_version };
         let (class, vector) = flow.observer.finish(identity);
         tally.counts.datagrams.add_flow(&vector);
         self.keep(number, &key, roles, class, vector);

@@ -62,6 +62,8 @@ impl Transcript {
             mss: (flags & Flags::SYN != 0).then_some(1460),
             window_scale: (flags & Flags::SYN != 0).then_some(7),
             timestamps,
+            sack: false,
+            options_cut: false,
         };
         self.observer.handle_segment(Time::from_nanos(micros * 1000), side, &seen).new_bytes
     }
@@ -90,6 +92,7 @@ impl Transcript {
             initiator_side: LinkSide::Left,
             initiator_rule: InitiatorRule::Syn,
             near,
+            ip_version: None,
         };
         self.observer.finish(identity, missing)
     }

@@ -1,6 +1,6 @@
 //! What two ends agree on in their SYNs, and what the peer is seen to have.
 
-use super::config::{Config, EcnEcho, Sack};
+use super::config::Offers;
 use super::segment::Segment;
 
 /// What this end offers; once the SYNs have met, what both do.
@@ -15,15 +15,10 @@ pub(super) struct Agreed {
 }
 
 impl Agreed {
-    /// The options that `config` offers in a SYN.
-    pub(super) fn offer(config: &Config) -> Agreed {
-        Agreed {
-            window_scaling: config.window_scaling,
-            timestamps: config.timestamps,
-            sack: config.sack != Sack::Off,
-            ecn: config.ecn != EcnEcho::Off,
-            largest_window: 0,
-        }
+    /// What is agreed on if the other end offers all of it too.
+    pub(super) fn offer(offers: Offers) -> Agreed {
+        let Offers { window_scaling, timestamps, sack, ecn } = offers;
+        Agreed { window_scaling, timestamps, sack, ecn, largest_window: 0 }
     }
 
     /// What is left of it with this SYN or SYN/ACK. RFC 3168 section 6.1.1: ECE and CWR ask for ECN, ECE alone grants it.

@@ -327,6 +327,31 @@ impl Default for RtoConfig {
     }
 }
 
+/// The options that an endpoint offers in its SYN. What both ends offer is in effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offers {
+    /// Window scale.
+    pub window_scaling: bool,
+    /// Timestamps.
+    pub timestamps: bool,
+    /// SACK-permitted.
+    pub sack: bool,
+    /// ECN. RFC 3168 section 6.1.1: ECE and CWR ask for it, ECE alone grants it.
+    pub ecn: bool,
+}
+
+impl Offers {
+    /// Those of `config`.
+    pub fn of(config: &Config) -> Offers {
+        Offers {
+            window_scaling: config.window_scaling,
+            timestamps: config.timestamps,
+            sack: config.sack != Sack::Off,
+            ecn: config.ecn != EcnEcho::Off,
+        }
+    }
+}
+
 /// What one endpoint brings of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use super::agreed::Agreed;
-use super::config::{Config, EcnEcho, Limits};
+use super::config::{Config, EcnEcho, Limits, Offers};
 use super::congestion::{WindowCause, WindowRules};
 use super::receiver::{Path, Receiver};
 use super::segment::{SackBlocks, Segment, Timestamps};
@@ -70,7 +70,7 @@ impl Endpoint {
             receiver: Receiver::new(limits, config),
             reset: None,
             state,
-            agreed: Agreed::offer(config),
+            agreed: Agreed::offer(Offers::of(config)),
             reset_received: false,
             own_mss,
         }
@@ -84,6 +84,16 @@ impl Endpoint {
     /// An endpoint that waits for a SYN.
     pub fn listen(config: &Config, limits: Limits) -> Endpoint {
         Endpoint::new(config, limits, State::Listen)
+    }
+
+    /// The same endpoint with offers of its own in its SYN. SACK and ECN that `config` has off are then [`Sack::On`] and
+    /// [`EcnEcho::UntilAnswered`] where both ends offer them. To be called before anything else.
+    ///
+    /// [`Sack::On`]: super::Sack::On
+    #[must_use]
+    pub fn offering(mut self, offers: Offers) -> Endpoint {
+        self.agreed = Agreed::offer(offers);
+        self
     }
 
     /// The same endpoint with the random stream that `setup` names for its congestion control, where that draws numbers (BBR).

@@ -21,7 +21,7 @@ macro_rules! tcp_keys {
     ($($(#[$doc:meta])* $key:ident: $type:ty,)*) => {
         /// `[tcp]`, with every key that was left out filled in from the profile.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(from = "TcpKeys", rename_all = "kebab-case")]
+        #[serde(from = "TcpKeys", into = "TcpKeys", rename_all = "kebab-case")]
         pub struct Tcp {
             /// Profile that the other keys have their defaults from.
             pub profile: Profile,
@@ -29,6 +29,9 @@ macro_rules! tcp_keys {
             /// Connections of the workload with keys of their own.
             #[serde(skip_serializing_if = "Vec::is_empty")]
             pub classes: Vec<TcpClass>,
+            /// Which of the keys of options were written.
+            #[serde(skip)]
+            stated: Stated,
         }
 
         /// The keys as written.
@@ -53,6 +56,23 @@ macro_rules! tcp_keys {
                     profile: self.profile,
                     $($key: keys.$key.clone().unwrap_or_else(|| self.$key.clone()),)*
                     classes: Vec::new(),
+                    stated: self.stated.and(Stated::of(keys)),
+                }
+            }
+        }
+
+        impl From<Tcp> for TcpKeys {
+            /// Every key, but those that decide by being left out ([`Stated`]).
+            fn from(tcp: Tcp) -> TcpKeys {
+                let Tcp { stated, .. } = tcp;
+                let keys = TcpKeys { profile: Some(tcp.profile), $($key: Some(tcp.$key),)* classes: tcp.classes };
+                TcpKeys {
+                    profile: keys.profile.filter(|_| stated.profile),
+                    sack: keys.sack.filter(|_| stated.sack),
+                    timestamps: keys.timestamps.filter(|_| stated.timestamps),
+                    window_scaling: keys.window_scaling.filter(|_| stated.window_scaling),
+                    ecn: keys.ecn.filter(|_| stated.ecn),
+                    ..keys
                 }
             }
         }
@@ -117,6 +137,45 @@ tcp_keys! {
     pacing: bool,
     /// Send segments in bursts of about a millisecond of the rate (Linux); default: false, with the profile `linux` true.
     bursts: bool,
+}
+
+/// Which keys an experiment gives that say what options ends offer. What vectors know of their ends' options counts where they
+/// are left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stated {
+    /// `profile`.
+    pub profile: bool,
+    /// `sack`.
+    pub sack: bool,
+    /// `timestamps`.
+    pub timestamps: bool,
+    /// `window-scaling`.
+    pub window_scaling: bool,
+    /// `ecn`, or DCTCP, which needs it.
+    pub ecn: bool,
+}
+
+impl Stated {
+    fn of(keys: &TcpKeys) -> Stated {
+        Stated {
+            profile: keys.profile.is_some(),
+            sack: keys.sack.is_some(),
+            timestamps: keys.timestamps.is_some(),
+            window_scaling: keys.window_scaling.is_some(),
+            ecn: keys.ecn.is_some() || keys.congestion == Some(Congestion::Dctcp),
+        }
+    }
+
+    /// These and others.
+    fn and(self, other: Stated) -> Stated {
+        Stated {
+            profile: self.profile || other.profile,
+            sack: self.sack || other.sack,
+            timestamps: self.timestamps || other.timestamps,
+            window_scaling: self.window_scaling || other.window_scaling,
+            ecn: self.ecn || other.ecn,
+        }
+    }
 }
 
 /// `[[tcp.classes]]`: connections of the workload with keys of their own; the first class that matches is a connection's.
@@ -214,6 +273,7 @@ impl Tcp {
             pacing: profile.pacing,
             bursts: profile.bursts,
             classes: Vec::new(),
+            stated: Stated::default(),
         }
     }
 
@@ -251,6 +311,11 @@ impl Default for Tcp {
 }
 
 impl Tcp {
+    /// Which of the keys of options were written.
+    pub fn stated(&self) -> Stated {
+        self.stated
+    }
+
     /// The initial window in segments (0: of RFC 5681) where it is not that of the profile.
     pub fn own_initial_window(&self) -> Option<u16> {
         Some(self.initial_window).filter(|own| *own != Tcp::of(self.profile).initial_window)

@@ -72,6 +72,7 @@ fn transport(
         return Some(segment);
     }
     // Selective acknowledgements and the like beside them take the general way.
-    let timestamps = tcp::common_timestamps(bytes.get(20..header_length as usize)?)?;
+    let options = bytes.get(20..header_length as usize)?;
+    let timestamps = tcp::common_timestamps(options.try_into().ok()?)?;
     Some(Segment { timestamps: Some(timestamps), ..segment })
 }

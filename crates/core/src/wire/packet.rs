@@ -126,6 +126,10 @@ pub struct Segment {
     pub window_scale: Option<u8>,
     /// Timestamps option.
     pub timestamps: Option<Timestamps>,
+    /// SACK (RFC 2018): the SACK-permitted option of a SYN, blocks of another segment.
+    pub sack: bool,
+    /// The header is longer than what was captured of it: options that are absent here may have been cut off.
+    pub options_cut: bool,
     /// The VLAN it was tagged with on this link.
     pub vlan: Option<Vlan>,
     /// Side of the link it came from, where the capture marks directions.

@@ -7,12 +7,14 @@ use super::packet::{Address, Flags, Segment, Timestamps};
 use super::set_aside::SetAside;
 use crate::units::LINK_HEADER_BYTES;
 
-/// Option kinds (RFC 9293 section 3.1, RFC 7323 section 2.2).
+/// Option kinds (RFC 9293 section 3.1, RFC 7323 section 2.2, RFC 2018).
 mod option {
     pub const END: u8 = 0;
     pub const NO_OPERATION: u8 = 1;
     pub const MAXIMUM_SEGMENT_SIZE: u8 = 2;
     pub const WINDOW_SCALE: u8 = 3;
+    pub const SACK_PERMITTED: u8 = 4;
+    pub const SACK: u8 = 5;
     pub const TIMESTAMPS: u8 = 8;
 }
 
@@ -35,23 +37,19 @@ pub(super) fn parse(bytes: &[u8], length: u32, ip: &ip::Header) -> Result<Segmen
     let mut segment = segment(header, ip.addresses, ip.identification, length - header_length, ip.total_length);
     if header_length > 20 {
         let end = bytes.len().min(header_length as usize);
-        let bytes = bytes.get(20..end).unwrap_or_default();
-        if segment.flags.syn() {
-            segment = options(bytes, segment);
-        } else {
-            segment.timestamps = common_timestamps(bytes).or_else(|| options(bytes, segment).timestamps);
-        }
+        segment.options_cut = end < header_length as usize;
+        segment = options(bytes.get(20..end).unwrap_or_default(), segment);
     }
     Ok(segment)
 }
 
-/// The timestamps of a segment whose options are laid out as RFC 7323 appendix A recommends, and nearly everyone does.
+/// The timestamps of a segment whose options are these alone, laid out as RFC 7323 appendix A recommends, as nearly
+/// everyone does.
 #[inline(always)]
-pub(super) fn common_timestamps(options: &[u8]) -> Option<Timestamps> {
+pub(super) fn common_timestamps(options: &[u8; 12]) -> Option<Timestamps> {
     const LAYOUT: [u8; 4] = [option::NO_OPERATION, option::NO_OPERATION, option::TIMESTAMPS, 10];
-    let (layout, rest) = options.split_first_chunk::<4>()?;
-    let [v0, v1, v2, v3, e0, e1, e2, e3] = *rest.first_chunk::<8>()?;
-    (*layout == LAYOUT)
+    let [l0, l1, l2, l3, v0, v1, v2, v3, e0, e1, e2, e3] = *options;
+    ([l0, l1, l2, l3] == LAYOUT)
         .then(|| Timestamps { value: u32::from_be_bytes([v0, v1, v2, v3]), echo: u32::from_be_bytes([e0, e1, e2, e3]) })
 }
 
@@ -77,14 +75,16 @@ pub(super) fn segment(
         mss: None,
         window_scale: None,
         timestamps: None,
+        sack: false,
+        options_cut: false,
         vlan: None,
         from: None,
         macs: None,
     }
 }
 
-/// `segment` with what the options among `bytes` say; a broken or cut option ends the search. MSS and window scale count on SYNs
-/// only. An MSS of 0 offers none: nobody could send anything.
+/// `segment` with what the options among `bytes` say; a broken or cut option ends the search. MSS, window scale and SACK-permitted count on SYNs
+/// only, blocks of SACK on other segments only. An MSS of 0 offers none: nobody could send anything.
 fn options(mut bytes: &[u8], mut segment: Segment) -> Segment {
     let syn = segment.flags.syn();
     loop {
@@ -98,6 +98,14 @@ fn options(mut bytes: &[u8], mut segment: Segment) -> Segment {
             [option::WINDOW_SCALE, 3, shift, ref rest @ ..] if syn => {
                 segment.window_scale = Some(shift.min(LARGEST_SHIFT));
                 rest
+            }
+            [option::SACK_PERMITTED, 2, ref rest @ ..] if syn => {
+                segment.sack = true;
+                rest
+            }
+            [option::SACK, length, ..] if !syn && (10..=bytes.len()).contains(&usize::from(length)) => {
+                segment.sack = true;
+                &bytes[usize::from(length)..]
             }
             [option::TIMESTAMPS, 10, v0, v1, v2, v3, e0, e1, e2, e3, ref rest @ ..] => {
                 let (value, echo) = (u32::from_be_bytes([v0, v1, v2, v3]), u32::from_be_bytes([e0, e1, e2, e3]));

@@ -50,6 +50,8 @@ impl Link {
             mss: (flags & SYN != 0).then_some(1460),
             window_scale: None,
             timestamps: None,
+            sack: false,
+            options_cut: false,
             vlan: None,
             from: None,
             macs: None,

@@ -40,6 +40,8 @@ fn observe(events: &[Event]) -> ConnectionVector {
             mss: None,
             window_scale: None,
             timestamps: None,
+            sack: false,
+            options_cut: false,
         };
         observer.handle_segment(Time::from_nanos(event.micros * 1000), event.side, &seen);
     };
@@ -54,6 +56,7 @@ fn observe(events: &[Event]) -> ConnectionVector {
         initiator_side: LinkSide::Left,
         initiator_rule: InitiatorRule::Syn,
         near: None,
+        ip_version: None,
     };
     observer.finish(identity, Missing::All).1
 }

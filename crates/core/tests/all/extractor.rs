@@ -60,6 +60,8 @@ impl Capture {
             mss: None,
             window_scale: (flags & SYN != 0).then_some(2),
             timestamps: None,
+            sack: false,
+            options_cut: false,
             vlan: None,
             from: None,
             macs: None,

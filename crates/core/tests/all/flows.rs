@@ -47,6 +47,8 @@ fn segment(source: Address, destination: Address, payload_bytes: u32) -> Segment
         mss: None,
         window_scale: None,
         timestamps: None,
+        sack: false,
+        options_cut: false,
         vlan: None,
         from: None,
         macs: None,

@@ -4,3 +4,4 @@ mod borders;
 mod extract_properties;
 mod extractor;
 mod flows;
+mod options;

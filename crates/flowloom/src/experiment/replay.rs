@@ -1,5 +1,7 @@
 //! `[workload.replay]`: which of what vectors say of their ends, beside data units, is replayed (methods A.13).
 
+use flowloom_core::tcp::keys::{Stated, Tcp};
+use flowloom_sim::AsCaptured;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,15 +11,32 @@ use serde::{Deserialize, Serialize};
 pub struct Replay {
     /// Pauses of programs inside data units (methods A.13.1); default: true.
     pub writes: bool,
+    /// Options of TCP and version of IP of each connection (methods A.13.4): SACK, timestamps, window scaling, ECN, header sizes. An
+    /// option whose key in tcp is given is as that says. Default: true; where tcp.profile is given, that decides the options.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<bool>,
 }
 
 impl Default for Replay {
     fn default() -> Replay {
-        Replay { writes: true }
+        Replay { writes: true, options: None }
     }
 }
 
 impl Replay {
+    /// What connections with this TCP have as their vectors say.
+    pub fn as_captured(&self, tcp: &Tcp) -> AsCaptured {
+        let Stated { profile, sack, timestamps, window_scaling, ecn } = tcp.stated();
+        let options = self.options.unwrap_or(!profile);
+        AsCaptured {
+            sack: options && !sack,
+            timestamps: options && !timestamps,
+            window_scaling: options && !window_scaling,
+            ecn: options && !ecn,
+            ip_version: self.options.unwrap_or(true),
+        }
+    }
+
     pub(super) fn is_default(&self) -> bool {
         *self == Replay::default()
     }

@@ -247,6 +247,7 @@ impl Placed<'_> {
                     class,
                     from,
                     rtt,
+                    ip_version: None,
                     datagrams: Datagrams {
                         pacing,
                         gap: source.gap(),

@@ -86,6 +86,8 @@ struct TcpCounts {
     ended_by_memory_limit: u64,
     stragglers: u64,
     straggler_bytes: u64,
+    oversized_segments: u64,
+    merged_packets: u64,
     doubled_connections: u64,
     doubled_packets: u64,
     doubled_bytes: u64,
@@ -281,7 +283,8 @@ impl Extracted {
 
     /// What was doubtful about connections.
     fn warnings_of_connections(&self) -> impl Iterator<Item = Warning> {
-        let Counts { memory_ended, vlan_changes, vlan_halves, straggler_bytes, doubled, .. } = self.counts;
+        let Counts { memory_ended, vlan_changes, vlan_halves, straggler_bytes, doubled, oversized, merged, .. } =
+            self.counts;
         let flows = self.counts.datagrams.memory_ended;
         let all = [
             (memory_ended, Warning::MemoryFull { connections: memory_ended }),
@@ -289,6 +292,7 @@ impl Extracted {
             (vlan_changes, Warning::MixedVlans { connections: vlan_changes }),
             (vlan_halves, Warning::SplitVlans { connections: vlan_halves }),
             (straggler_bytes, Warning::LateData { bytes: straggler_bytes }),
+            (oversized, Warning::OffloadedCapture { segments: oversized, packets: oversized + merged }),
             (doubled.packets, Warning::DoubledAcceptors { doubled }),
         ];
         let of_counts = all.into_iter().filter(|(count, _)| *count > 0).map(|(_, warning)| warning);
@@ -480,6 +484,8 @@ impl Extracted {
                 ended_by_memory_limit: counts.memory_ended,
                 stragglers: counts.stragglers,
                 straggler_bytes: counts.straggler_bytes,
+                oversized_segments: counts.oversized,
+                merged_packets: counts.merged,
                 doubled_connections: counts.doubled.connections,
                 doubled_packets: counts.doubled.packets,
                 doubled_bytes: counts.doubled.payload_bytes,

@@ -387,6 +387,8 @@ mod tests {
                 mss: None,
                 window_scale: None,
                 timestamps: None,
+                sack: false,
+                options_cut: false,
                 vlan: None,
                 from: None,
                 macs: None,

@@ -12,7 +12,7 @@ use flowloom_report::facts::{ClassFacts, LinkFacts};
 use flowloom_sim::{Class, Classed, Config, DatagramFlow, Summary, Traced, Way};
 
 use crate::error::{Error, KeyError};
-use crate::experiment::{DatagramModel, Experiment, FIRST_FLOW, Flows, Placed, Shape, TcpClass, WORKLOAD};
+use crate::experiment::{DatagramModel, Experiment, FIRST_FLOW, Flows, Placed, Shape, Tcp, TcpClass, WORKLOAD};
 use crate::warning::Warning;
 
 /// The classes of a run, in the order of [`Config::classes`]: the workload, its classes, the sources.
@@ -41,18 +41,21 @@ impl<'a> Senders<'a> {
     /// Those of an experiment whose network has this shape, and which may have a workload.
     pub fn new(experiment: &'a Experiment, shape: &Shape, has_workload: bool) -> Result<Senders<'a>, Error> {
         let way = shape.workload_way().map_err(|error| KeyError::saying("network.ends", error))?;
-        let (tcp, shape_way) = (&experiment.tcp, way.clone());
-        let mut classes = vec![Class { way: way.clone(), tcp: tcp.config(), response: None }];
-        classes.extend(tcp.classes.iter().map(|class| Class {
+        let tcp = &experiment.tcp;
+        let replay = experiment.workload.replay;
+        let of_workload = |tcp: &Tcp| Class {
             way: way.clone(),
-            tcp: tcp.with(&class.tcp).config(),
+            tcp: tcp.config(),
+            as_captured: replay.as_captured(tcp),
             response: None,
-        }));
+        };
+        let mut classes = vec![of_workload(tcp)];
+        classes.extend(tcp.classes.iter().map(|class| of_workload(&tcp.with(&class.tcp))));
         let (mut sources, mut first) = (Vec::new(), FIRST_FLOW);
         for (number, source) in experiment.sources.iter().enumerate() {
             let (way, from) = source.way(shape).map_err(|error| error.within(format_args!("sources[{number}]")))?;
             sources.push(Placed { source, class: classes.len() as u16, from, first });
-            classes.push(Class { way, tcp: source.tcp(tcp).config(), response: None });
+            classes.push(Class { way, tcp: source.tcp(tcp).config(), ..Class::default() });
             first += source.flows();
         }
         let sends_datagrams = experiment.workload.datagrams == DatagramModel::AsSeen;
@@ -63,7 +66,7 @@ impl<'a> Senders<'a> {
                 .hint("give it another name, or leave workload.datagrams out"));
         }
         let datagrams = sends_datagrams.then_some(classes.len() as u16);
-        classes.extend(sends_datagrams.then(|| Class { way: shape_way, tcp: tcp.config(), response: None }));
+        classes.extend(sends_datagrams.then(|| of_workload(tcp)));
         let mut senders = Senders { experiment, classes, lots: tcp.lots(), sources, datagrams };
         senders.fill_unused(has_workload);
         Ok(senders)

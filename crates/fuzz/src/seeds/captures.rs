@@ -210,6 +210,7 @@ fn conversations(count: u64, microseconds: u64) -> Vec<u8> {
                 timestamps: None,
                 sack: [(0, 0); 3],
                 ecn: flowloom::core::wire::Ecn::NotEct,
+                ip_version: flowloom::core::workload::IpVersion::V4,
             });
             written.expect("a vector takes bytes");
         }

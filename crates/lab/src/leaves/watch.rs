@@ -296,6 +296,7 @@ impl SegmentResults {
             initiator_side: LinkSide::Left,
             initiator_rule: InitiatorRule::default(),
             near: None,
+            ip_version: None,
         };
         let (_, vector) = observer.finish(identity, Missing::default());
         self.connections += 1;

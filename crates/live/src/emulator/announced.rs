@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{LinkSide, PerSide, Protocol, Side};
 use flowloom_sim::emulation::{EmulationError, Slot};
-use flowloom_sim::{Classed, Emulation};
+use flowloom_sim::{Classed, Config, Emulation};
 
 use super::buffers::Buffer;
 use super::conversation::mark;
@@ -53,8 +53,9 @@ impl Announced {
     }
 
     /// A connection is expected.
-    pub fn open(&mut self, serial: Serial, classed: Box<Classed>) {
-        self.flows.expect(serial, classed);
+    pub fn open(&mut self, serial: Serial, classed: Box<Classed>, config: &Config) {
+        let class = config.class(classed.class);
+        self.flows.expect(serial, classed, class);
     }
 
     /// A connection is over for its ends at `now`: its last packets may still come. So may datagrams of a flow whose ends will send no

@@ -2,10 +2,11 @@
 
 use std::num::NonZeroU16;
 
-use flowloom_core::tcp::{SackBlocks, Segment, Timestamps};
+use flowloom_core::tcp::{Offers, SackBlocks, Segment, Timestamps};
 use flowloom_core::units::LINK_HEADER_BYTES;
-use flowloom_core::workload::{ConnectionVector, PerSide, Side};
-use flowloom_sim::{limits, link_bytes};
+use flowloom_core::wire::Flags;
+use flowloom_core::workload::{ConnectionVector, IpVersion, PerSide, Side};
+use flowloom_sim::{Class, ip_version, limits, link_bytes, offers};
 
 use super::checksum::{self, IN_TCP, OF_IPV4};
 use super::frame::{Frame, Tcp, Transport};
@@ -14,13 +15,19 @@ use super::window::Window;
 /// Where the ECN field stands in an IPv4 header.
 const TRAFFIC_CLASS: usize = 1;
 
-/// Where the window field stands in a TCP header.
+/// Where the flags and the window field stand in a TCP header.
+const FLAGS: usize = 13;
 const WINDOW: usize = 14;
+
+/// The option that does nothing, in place of one that is taken out.
+const NO_OPERATION: u8 = 1;
 
 /// What is known of the two ends of a flow from their packets.
 #[derive(Clone, Debug)]
 pub struct Conversation {
     ends: PerSide<End>,
+    /// The version of IP that its packets count as.
+    ip_version: IpVersion,
 }
 
 /// What is known of an end from the packets it sent.
@@ -33,6 +40,8 @@ struct End {
     window: Window,
     /// The largest segments that it may ask for.
     mss: u16,
+    /// What it may offer; the kernel offers at least that.
+    offers: Offers,
 }
 
 /// A packet as the path takes it.
@@ -47,37 +56,93 @@ pub struct Taken {
 }
 
 impl Conversation {
-    /// Of the connection of a vector: windows and segment sizes are the vector's.
-    pub fn of(vector: &ConnectionVector) -> Conversation {
+    /// Of the connection of a vector in `class`: windows, segment sizes, options and the size of headers are the vector's.
+    pub fn of(vector: &ConnectionVector, class: &Class) -> Conversation {
         let end = |side| {
             let limits = limits(vector, side);
-            End { first: None, highest: 0, window: Window::of_at_most(limits.max_window), mss: limits.mss }
+            let window = Window::of_at_most(limits.max_window);
+            End { first: None, highest: 0, window, mss: limits.mss, offers: offers(vector, side, class) }
         };
-        Conversation { ends: PerSide { initiator: end(Side::Initiator), acceptor: end(Side::Acceptor) } }
+        Conversation {
+            ends: PerSide { initiator: end(Side::Initiator), acceptor: end(Side::Acceptor) },
+            ip_version: ip_version(vector, class),
+        }
     }
 
     /// Of no vector: nothing is rewritten.
     pub fn of_guest() -> Conversation {
-        let end = || End { first: None, highest: 0, window: Window::of_at_most(u32::MAX), mss: u16::MAX };
-        Conversation { ends: PerSide { initiator: end(), acceptor: end() } }
+        let offers = Offers { window_scaling: true, timestamps: true, sack: true, ecn: true };
+        let end = || End { first: None, highest: 0, window: Window::of_at_most(u32::MAX), mss: u16::MAX, offers };
+        Conversation { ends: PerSide { initiator: end(), acceptor: end() }, ip_version: IpVersion::V4 }
     }
 
     /// Takes a packet of `sender`, of which `frame` was read, and rewrites in it what is to be.
     pub fn take(&mut self, sender: Side, frame: &Frame, packet: &mut [u8]) -> Taken {
         let mut first = PerSide::default();
-        let segment = match &frame.transport {
+        let (segment, removed) = match &frame.transport {
             Transport::Tcp(tcp) => {
-                let segment = self.segment(sender, tcp, packet, &mut first);
-                Segment { ecn: frame.ecn, ..segment }
+                let removed = if tcp.flags.syn() { self.refused_bytes(sender, tcp) } else { 0 };
+                let segment = self.segment(sender, &self.agreed(tcp, packet), packet, &mut first);
+                (Segment { ecn: frame.ecn, ..segment }, removed)
             }
             Transport::Udp(_) | Transport::Other => {
                 // All behind 20 bytes of IP and 8 of UDP.
                 let payload_bytes = u32::from(frame.bytes).saturating_sub(28);
-                Segment { payload_bytes, ecn: frame.ecn, ..Segment::default() }
+                (Segment { payload_bytes, ecn: frame.ecn, ..Segment::default() }, 0)
             }
         };
-        let extra = i64::from(u32::from(frame.bytes) + LINK_HEADER_BYTES) - i64::from(link_bytes(&segment));
+        let longer = self.ip_version.header_bytes() - IpVersion::V4.header_bytes();
+        let bytes = u32::from(frame.bytes) + LINK_HEADER_BYTES + longer;
+        let extra = i64::from(bytes) - i64::from(removed) - i64::from(link_bytes(&segment));
         Taken { segment, extra: extra.clamp(i16::MIN.into(), i16::MAX.into()) as i16, first }
+    }
+
+    /// Bytes of the options in a SYN that its sender is not to offer. They stay in the packet, as padding, and do not count.
+    fn refused_bytes(&self, sender: Side, tcp: &Tcp) -> u32 {
+        let Offers { window_scaling, timestamps, sack, .. } = self.ends[sender].offers;
+        let kernels = Segment {
+            window_scale: tcp.window_scale.map(|(_, shift)| shift),
+            timestamps: tcp.timestamps.map(|(value, echo)| Timestamps { value, echo }),
+            sack_permitted: tcp.sack_permitted.is_some(),
+            ..Segment::default()
+        };
+        let offered = Segment {
+            window_scale: kernels.window_scale.filter(|_| window_scaling),
+            timestamps: kernels.timestamps.filter(|_| timestamps),
+            sack_permitted: kernels.sack_permitted && sack,
+            ..kernels
+        };
+        kernels.option_bytes() - offered.option_bytes()
+    }
+
+    /// Takes out of a SYN what not both ends are to offer; its header then. What the initiator offers alone goes too: a kernel
+    /// that grants it would use it.
+    fn agreed(&self, tcp: &Tcp, packet: &mut [u8]) -> Tcp {
+        let mut agreed = *tcp;
+        if !tcp.flags.syn() {
+            return agreed;
+        }
+        let both = |offers: fn(&Offers) -> bool| Side::BOTH.iter().all(|side| offers(&self.ends[*side].offers));
+        let mut remove = |at: usize, length: usize| {
+            (at..at + length).for_each(|at| checksum::replace(packet, tcp.at + IN_TCP, at, NO_OPERATION));
+        };
+        if let Some((at, _)) = tcp.window_scale.filter(|_| !both(|offers| offers.window_scaling)) {
+            remove(at - 2, 3);
+            agreed.window_scale = None;
+        }
+        if let Some(at) = tcp.sack_permitted.filter(|_| !both(|offers| offers.sack)) {
+            remove(at, 2);
+            agreed.sack_permitted = None;
+        }
+        if let Some(at) = tcp.timestamps_at.filter(|_| !both(|offers| offers.timestamps)) {
+            remove(at, 10);
+            agreed.timestamps = None;
+        }
+        if !both(|offers| offers.ecn) {
+            agreed.flags.0 &= !(Flags::ECE | Flags::CWR);
+            checksum::replace(packet, tcp.at + IN_TCP, tcp.at + FLAGS, agreed.flags.0);
+        }
+        agreed
     }
 
     fn segment(&mut self, sender: Side, tcp: &Tcp, packet: &mut [u8], first: &mut PerSide<Option<u32>>) -> Segment {
@@ -101,7 +166,7 @@ impl Conversation {
             flags,
             window_shift,
             ecn: Default::default(),
-            sack_permitted: tcp.sack_permitted,
+            sack_permitted: tcp.sack_permitted.is_some(),
         };
         let own = &mut self.ends[sender];
         own.highest = own.highest.max(segment.end());

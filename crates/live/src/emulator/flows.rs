@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 
 use flowloom_core::time::Time;
 use flowloom_core::workload::{LinkSide, Protocol, Side};
-use flowloom_sim::Classed;
 use flowloom_sim::emulation::Slot;
+use flowloom_sim::{Class, Classed};
 
 use super::conversation::Conversation;
 use super::frame::{Frame, Transport};
@@ -95,12 +95,12 @@ impl Flows {
     }
 
     /// A connection is expected.
-    pub fn expect(&mut self, serial: Serial, classed: Box<Classed>) {
+    pub fn expect(&mut self, serial: Serial, classed: Box<Classed>, class: &Class) {
         let vector = &classed.vector;
         let flow = Flow {
             owner: Owner::Connection(serial),
             initiator_side: vector.initiator_side,
-            conversation: Conversation::of(vector),
+            conversation: Conversation::of(vector, class),
             // QUIC's packets are UDP's.
             protocol: Some(if vector.protocol == Protocol::Tcp { Protocol::Tcp } else { Protocol::Udp }),
             state: State::Waiting(classed),

@@ -78,10 +78,12 @@ pub struct Tcp {
     pub mss: Option<(usize, NonZeroU16)>,
     /// The window scale option, and where its value stands.
     pub window_scale: Option<(usize, u8)>,
-    /// The SACK-permitted option.
-    pub sack_permitted: bool,
+    /// Where the SACK-permitted option stands.
+    pub sack_permitted: Option<usize>,
     /// The timestamps option: value and echo. A value of 0 is left out.
     pub timestamps: Option<(NonZeroU32, u32)>,
+    /// Where the timestamps option stands.
+    pub timestamps_at: Option<usize>,
     /// The first SACK blocks, `[start, end)`; unused ones are empty.
     pub sack: [(u32, u32); SACK_BLOCKS],
 }
@@ -165,8 +167,9 @@ impl Tcp {
             payload_bytes: (bytes.len() - length) as u16,
             mss: None,
             window_scale: None,
-            sack_permitted: false,
+            sack_permitted: None,
             timestamps: None,
+            timestamps_at: None,
             sack: Default::default(),
         };
         tcp.read_options(&bytes[..length]);
@@ -197,8 +200,9 @@ impl Tcp {
                 (option::WINDOW_SCALE, 3) if is_syn => {
                     self.window_scale = Some((self.at + at + 2, header[at + 2].min(LARGEST_SHIFT)));
                 }
-                (option::SACK_PERMITTED, 2) if is_syn => self.sack_permitted = true,
+                (option::SACK_PERMITTED, 2) if is_syn => self.sack_permitted = Some(self.at + at),
                 (option::TIMESTAMPS, 10) => {
+                    self.timestamps_at = Some(self.at + at);
                     let echo = long(header, at + 6);
                     self.timestamps = NonZeroU32::new(long(header, at + 2)).map(|value| (value, echo));
                 }
@@ -318,7 +322,7 @@ pub mod tests {
         verify_tcp(&packet);
         let Ok(Frame { bytes: 63, transport: Transport::Tcp(tcp), .. }) = Frame::read(&packet) else { panic!() };
         assert_eq!((tcp.mss, tcp.window_scale), (Some((42, NonZeroU16::new(1460).unwrap())), Some((59, 7))));
-        assert_eq!((tcp.sack_permitted, tcp.payload_bytes), (true, 3));
+        assert_eq!((tcp.sack_permitted, tcp.timestamps_at, tcp.payload_bytes), (Some(44), Some(46), 3));
         assert_eq!(tcp.timestamps, Some((NonZeroU32::new(9).unwrap(), 3)));
         let options = [
             1, 1, 5, 34, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 7, 0, 0, 0, 8,

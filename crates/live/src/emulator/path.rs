@@ -94,7 +94,7 @@ impl<'a, D: Device> Path<'a, D> {
 
     /// A connection is expected.
     pub fn open(&mut self, serial: Serial, classed: Box<Classed>) {
-        self.crossing.open(serial, classed);
+        self.crossing.open(serial, classed, self.emulation.config());
     }
 
     /// A connection is over for its ends at `now`: its last packets may still come. So may datagrams of a flow whose ends will send no

@@ -17,10 +17,12 @@ use flowloom_core::queue::{CodelParams, Discipline, StepParams, StepPoint};
 use flowloom_core::record::{DropReason, DropRecord};
 use flowloom_core::units::{Limit, Probability};
 use flowloom_core::wire::{Ecn, Flags};
-use flowloom_core::workload::{ConnectionVector, Endpoint, LinkSide, PerSide, Protocol, Side};
+use flowloom_core::workload::{ConnectionVector, Endpoint, IpVersion, LinkSide, PerSide, Protocol, Side};
+use flowloom_sim::{AsCaptured, Class};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
+use super::conversation::Conversation;
 use super::frame::tests::{Make, make, verify_tcp};
 use super::frame::{Frame, Transport};
 use super::*;
@@ -457,6 +459,48 @@ fn tcp(packet: &[u8]) -> super::frame::Tcp {
         Transport::Tcp(tcp) => tcp,
         _ => panic!("no segment"),
     }
+}
+
+/// SACK-permitted, timestamps and window scale in a SYN as it leaves the emulator, its ECN flags, and what it counts beyond the
+/// bytes of its options.
+fn offered(conversation: &mut Conversation, sender: Side, make: &Make<'_>) -> ([bool; 3], u8, i16) {
+    let mut packet = make.tcp();
+    let frame = Frame::read(&packet).unwrap();
+    let taken = conversation.take(sender, &frame, &mut packet);
+    let left = tcp(&packet);
+    let options = [left.sack_permitted.is_some(), left.timestamps_at.is_some(), left.window_scale.is_some()];
+    assert_eq!(taken.segment.sack_permitted, options[0]);
+    assert_eq!(taken.segment.timestamps.is_some(), options[1]);
+    assert_eq!(taken.segment.window_scale.is_some(), options[2]);
+    (options, left.flags.0 & (Flags::ECE | Flags::CWR), taken.extra)
+}
+
+#[test]
+fn options_that_not_both_ends_offered_are_taken_out() {
+    let class = Class { as_captured: AsCaptured::ALL, ..Class::default() };
+    let options = options(1_460, Some(7));
+    let [there, back] = ends(0);
+    let syn = Make { flags: Flags::SYN | Flags::ECE | Flags::CWR, options: &options, ..there };
+    let syn_ack = Make { flags: Flags::SYN | Flags::ACK | Flags::ECE, options: &options, ..back };
+    let known = |vector: &mut ConnectionVector, side: Side, [sack, timestamps, ecn]: [bool; 3]| {
+        let end = &mut vector.ends[side];
+        (end.sack, end.timestamps, end.ecn) = (Some(sack), Some(timestamps), Some(ecn));
+    };
+    // All of it, by both.
+    let mut vector = connection([65_535; 2], 1_460);
+    Side::BOTH.into_iter().for_each(|side| known(&mut vector, side, [true; 3]));
+    let mut conversation = Conversation::of(&vector, &class);
+    assert_eq!(offered(&mut conversation, Side::Initiator, &syn), ([true; 3], Flags::ECE | Flags::CWR, 0));
+    assert_eq!(offered(&mut conversation, Side::Acceptor, &syn_ack), ([true; 3], Flags::ECE, 0));
+    // Timestamps by the initiator alone, which its SYN took 12 bytes for; and over IPv6.
+    known(&mut vector, Side::Acceptor, [true, false, false]);
+    vector.ip_version = Some(IpVersion::V6);
+    let mut conversation = Conversation::of(&vector, &class);
+    assert_eq!(offered(&mut conversation, Side::Initiator, &syn), ([true, false, true], 0, 20 + 8));
+    assert_eq!(offered(&mut conversation, Side::Acceptor, &syn_ack), ([true, false, true], 0, 20));
+    // Nothing by either: the class says nothing of them, either.
+    let mut conversation = Conversation::of(&vector, &Class { as_captured: AsCaptured::default(), ..class.clone() });
+    assert_eq!(offered(&mut conversation, Side::Initiator, &syn), ([false, false, true], 0, 0));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use flowloom_core::keys::word;
 use flowloom_core::tcp::congestion::{Algorithm, CubicParameters, DctcpParameters, VegasParameters};
 use flowloom_core::tcp::{Config, EcnEcho, InitialWindow, Profile, ReceiveBuffer, Sack};
 use flowloom_core::time::Duration;
-use flowloom_sim::Class;
+use flowloom_sim::{AsCaptured, Class};
 use nix::sys::socket::sockopt::TcpCongestion;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket};
 use serde::{Deserialize, Serialize};
@@ -184,6 +184,7 @@ impl Settings {
     ) -> Result<(Settings, Vec<SocketOptions>), Unsupported> {
         let first = &classes.first().expect("every experiment has a class").tcp;
         let mut settings = Settings::of(first);
+        settings.offer_more(classes);
         let mut options = Vec::with_capacity(classes.len());
         for (number, class) in classes.iter().enumerate() {
             if let Some((key, first, other)) = difference(first, &class.tcp) {
@@ -282,6 +283,21 @@ impl Settings {
         self.metrics.initial_window = Some(initial_segments(tcp.initial_window));
         self.metrics.rto_min_millis = Some(millis(tcp.rto.min).max(1));
         self.metrics.quick_acks = tcp.delayed_ack.is_none();
+    }
+
+    /// What ends offer as in the original, the kernel has to offer always: the emulator takes it out of the SYNs of the others.
+    fn offer_more(&mut self, classes: &[Class]) {
+        let any = |offers: fn(&AsCaptured) -> bool| classes.iter().any(|class| offers(&class.as_captured));
+        for (key, offers) in [
+            ("net/ipv4/tcp_sack", any(|as_captured| as_captured.sack)),
+            ("net/ipv4/tcp_timestamps", any(|as_captured| as_captured.timestamps)),
+            ("net/ipv4/tcp_window_scaling", any(|as_captured| as_captured.window_scaling)),
+            ("net/ipv4/tcp_ecn", any(|as_captured| as_captured.ecn)),
+        ] {
+            if offers {
+                self.set(key, 1, true);
+            }
+        }
     }
 
     /// Tells the kernel, for the calling thread's namespace; and names what it lacks or would not take.

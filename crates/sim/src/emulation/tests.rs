@@ -156,6 +156,7 @@ fn experiment(queue: Discipline, drain: Duration) -> Config {
         class: 0,
         from: LinkSide::Right,
         rtt: ms(30),
+        ip_version: None,
         datagrams: Datagrams {
             pacing: Pacing::Poisson,
             gap: ms(7),

@@ -5,6 +5,7 @@ mod common;
 mod dumbbell;
 mod link_truth;
 mod networks;
+mod options;
 mod path;
 mod plausibility;
 mod queues;

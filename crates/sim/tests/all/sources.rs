@@ -23,7 +23,7 @@ fn datagrams(pacing: Pacing, gap: Duration, payload: u32) -> Datagrams {
 }
 
 fn flow(id: u64, from: LinkSide, datagrams: Datagrams) -> DatagramFlow {
-    DatagramFlow { id, class: 0, from, rtt: ms(30), datagrams }
+    DatagramFlow { id, class: 0, from, rtt: ms(30), ip_version: None, datagrams }
 }
 
 fn network(rate: &str, packets: u64, datagrams: Vec<DatagramFlow>) -> Config {

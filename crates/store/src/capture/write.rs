@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use flowloom_core::record::PacketRecord;
 use flowloom_core::wire::Flags;
-use flowloom_core::workload::{LinkSide, Side};
+use flowloom_core::workload::{IpVersion, LinkSide, Side};
 
 use super::detect::PCAP_NANOSECONDS;
 
 /// Bytes of the synthesised headers without TCP options.
 const ETHERNET: usize = 14;
-const IPV4: usize = 20;
+const IPV6: usize = 40;
 const TCP: usize = 20;
 const UDP: usize = 8;
 /// Protocol numbers in IP headers.
@@ -18,7 +18,7 @@ const TCP_NUMBER: u8 = 6;
 const UDP_NUMBER: u8 = 17;
 /// The longest options that a header has room for.
 const MOST_OPTIONS: usize = 40;
-const SNAP_LENGTH: usize = ETHERNET + IPV4 + TCP + MOST_OPTIONS;
+const SNAP_LENGTH: usize = ETHERNET + IPV6 + TCP + MOST_OPTIONS;
 
 /// The port of every acceptor: reserved by IANA, so that no tool takes the traffic for a known application.
 const ACCEPTOR_PORT: u16 = 1023;
@@ -28,19 +28,22 @@ const FIRST_INITIATOR_PORT: u16 = 32_768;
 /// 10.0.0.1 and 172.16.0.1: where the hosts on either side of the link are numbered from (RFC 1918).
 const FIRST_LEFT_HOST: u32 = 0x0a00_0001;
 const FIRST_RIGHT_HOST: u32 = 0xac10_0001;
+/// 2001:db8::, set aside for documentation (RFC 3849): of an IPv6 host the last 32 bits are those of its IPv4 address.
+const IPV6_NETWORK: [u8; 12] = [0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0];
 /// Hosts on either side: 17 bits of a connection's number choose the host, the next 15 the initiator's port.
 const HOST_BITS: u32 = 17;
 /// Connections that can be told apart.
 const MOST_CONNECTIONS: u64 = 1 << 32;
 
-/// Writes packets as a pcap file with nanosecond time stamps that any analyser opens: Ethernet, IPv4 and TCP headers
+/// Writes packets as a pcap file with nanosecond time stamps that any analyser opens: Ethernet, IP and TCP headers
 /// without payload (each record is cut behind its headers and states the full length); a packet without any TCP flag is a
 /// datagram of UDP.
 ///
 /// Connection `c` runs between host `c mod 2^17` on the left, numbered from 10.0.0.1, and the host of the same number
 /// on the right, numbered from 172.16.0.1; the initiator's port is 32,768 + `c` / 2^17 and the acceptor's is 1,023. So
 /// the first 2^32 connections of a run never share addresses and ports. The MAC addresses are those of the link's two
-/// ends, 02:00:00:00:00:01 left and 02:00:00:00:00:02 right.
+/// ends, 02:00:00:00:00:01 left and 02:00:00:00:00:02 right. Connections over IPv6 have the same hosts, with those numbers behind
+/// 2001:db8::.
 ///
 /// IP checksums are valid. The TCP checksum covers the payload, which does not exist: it is 0 in packets that have
 /// one and valid in those without. That of UDP is 0: there is none (RFC 768).
@@ -108,30 +111,51 @@ fn frame(packet: &PacketRecord, out: &mut [u8]) -> (usize, u32) {
     };
     let is_datagram = packet.flags == 0;
     let (options, option_bytes) = options(packet);
-    let headers = IPV4 + if is_datagram { UDP } else { TCP + option_bytes };
+    let ip_bytes = packet.ip_version.header_bytes() as usize;
+    let headers = ip_bytes + if is_datagram { UDP } else { TCP + option_bytes };
     let ip_length = (headers as u32).saturating_add(packet.payload_bytes);
 
     let (ethernet, rest) = out.split_at_mut(ETHERNET);
-    ethernet.copy_from_slice(&[2, 0, 0, 0, 0, macs[0], 2, 0, 0, 0, 0, macs[1], 0x08, 0x00]);
-
-    let (ip, transport) = rest.split_at_mut(IPV4);
-    // A packet above 64 KiB, as segmentation offload makes them, has no length of its own.
-    let total_length = u16::try_from(ip_length).unwrap_or(0);
-    ip[0] = 0x45;
-    ip[1] = packet.ecn as u8;
-    ip[2..4].copy_from_slice(&total_length.to_be_bytes());
-    ip[6] = 0x40; // don't fragment
-    ip[8] = 64; // time to live
-    ip[9] = if is_datagram { UDP_NUMBER } else { TCP_NUMBER };
-    ip[12..16].copy_from_slice(&source.to_be_bytes());
-    ip[16..20].copy_from_slice(&destination.to_be_bytes());
-    let checksum = !sum(0, ip);
-    ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+    ethernet[..12].copy_from_slice(&[2, 0, 0, 0, 0, macs[0], 2, 0, 0, 0, 0, macs[1]]);
+    let (ip, transport) = rest.split_at_mut(ip_bytes);
+    let protocol = if is_datagram { UDP_NUMBER } else { TCP_NUMBER };
+    let addresses = match packet.ip_version {
+        IpVersion::V4 => {
+            ethernet[12..].copy_from_slice(&[0x08, 0x00]);
+            // A packet above 64 KiB, as segmentation offload makes them, has no length of its own.
+            let total_length = u16::try_from(ip_length).unwrap_or(0);
+            ip[0] = 0x45;
+            ip[1] = packet.ecn as u8;
+            ip[2..4].copy_from_slice(&total_length.to_be_bytes());
+            ip[6] = 0x40; // don't fragment
+            ip[8] = 64; // time to live
+            ip[9] = protocol;
+            ip[12..16].copy_from_slice(&source.to_be_bytes());
+            ip[16..20].copy_from_slice(&destination.to_be_bytes());
+            let checksum = !sum(0, ip);
+            ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+            12
+        }
+        IpVersion::V6 => {
+            ethernet[12..].copy_from_slice(&[0x86, 0xdd]);
+            let length = u16::try_from(ip_length - IPV6 as u32).unwrap_or(0);
+            ip[0] = 0x60;
+            ip[1] = (packet.ecn as u8) << 4;
+            ip[4..6].copy_from_slice(&length.to_be_bytes());
+            ip[6] = protocol;
+            ip[7] = 64; // hop limit
+            for (at, host) in [(8, source), (24, destination)] {
+                ip[at..at + 12].copy_from_slice(&IPV6_NETWORK);
+                ip[at + 12..at + 16].copy_from_slice(&host.to_be_bytes());
+            }
+            8
+        }
+    };
 
     transport[..2].copy_from_slice(&source_port.to_be_bytes());
     transport[2..4].copy_from_slice(&destination_port.to_be_bytes());
     if is_datagram {
-        let length = u16::try_from(ip_length.saturating_sub(IPV4 as u32)).unwrap_or(0);
+        let length = u16::try_from(ip_length.saturating_sub(ip_bytes as u32)).unwrap_or(0);
         transport[4..6].copy_from_slice(&length.to_be_bytes());
         return (ETHERNET + headers, ip_length);
     }
@@ -145,7 +169,7 @@ fn frame(packet: &PacketRecord, out: &mut [u8]) -> (usize, u32) {
     tcp[TCP..].copy_from_slice(&options[..option_bytes]);
     if packet.payload_bytes == 0 {
         // The pseudo header (RFC 9293 section 3.1): addresses, protocol, length.
-        let pseudo = sum(sum(0, &ip[12..20]), &[0, TCP_NUMBER, 0, tcp_bytes as u8]);
+        let pseudo = sum(sum(0, &ip[addresses..]), &[0, TCP_NUMBER, 0, tcp_bytes as u8]);
         let checksum = !sum(pseudo, tcp);
         tcp[16..18].copy_from_slice(&checksum.to_be_bytes());
     }

@@ -22,12 +22,13 @@ pub(super) fn begins(head: &[u8]) -> bool {
 }
 
 /// The columns of a connection but its ends and ADUs; the first two tell the format.
-const CONNECTION: [&str; 16] = [
+const CONNECTION: [&str; 17] = [
     "id",
     "start_ns",
     "label_subset",
     "label_id",
     "protocol",
+    "ip_version",
     "evidence",
     "initiator_side",
     "initiator_rule",
@@ -41,7 +42,7 @@ const CONNECTION: [&str; 16] = [
     "t_close_ns",
 ];
 /// The columns of an end, each behind `initiator_` or `acceptor_`.
-const END: [&str; 17] = [
+const END: [&str; 22] = [
     "host_number",
     "address",
     "port",
@@ -51,11 +52,16 @@ const END: [&str; 17] = [
     "max_window_bytes",
     "max_window_unscaled_bytes",
     "window_scale",
+    "sack",
+    "timestamps",
+    "ecn",
     "min_transit_ns",
     "lead_in_ns",
     "fin_wait_ns",
     "packets",
     "ip_bytes",
+    "bare_acks",
+    "oversized_segments",
     "smallest_datagram_bytes",
     "largest_datagram_bytes",
     "stated_loss_ppm",
@@ -89,9 +95,19 @@ const ADU: [&str; 8] =
 const PAUSES: [&str; 2] = ["initiator_pauses", "acceptor_pauses"];
 const PAUSE: [&str; 2] = ["after_bytes", "length_ns"];
 /// Columns that hold words; those below hold truth values, all others numbers.
-const WORDS: [&str; 9] =
-    ["protocol", "evidence", "initiator_side", "initiator_rule", "pattern", "close", "address", "side", "waiter"];
-const TRUTHS: [&str; 4] = ["complete", "handshake_repeated", "syn_seen", "rst_seen"];
+const WORDS: [&str; 10] = [
+    "protocol",
+    "ip_version",
+    "evidence",
+    "initiator_side",
+    "initiator_rule",
+    "pattern",
+    "close",
+    "address",
+    "side",
+    "waiter",
+];
+const TRUTHS: [&str; 7] = ["complete", "handshake_repeated", "syn_seen", "rst_seen", "sack", "timestamps", "ecn"];
 /// Longest row: a connection of a million ADUs.
 const MOST_LINE_BYTES: usize = 256 << 20;
 
@@ -393,11 +409,16 @@ mod tests {
             max_window_bytes: Some(1),
             max_window_unscaled_bytes: Some(1),
             window_scale: Some(1),
+            sack: Some(true),
+            timestamps: Some(true),
+            ecn: Some(true),
             min_transit_ns: Some(1),
             lead_in_ns: Some(1),
             fin_wait_ns: Some(1),
             packets: Some(1),
             ip_bytes: Some(1),
+            bare_acks: Some(1),
+            oversized_segments: Some(1),
             smallest_datagram_bytes: Some(1),
             largest_datagram_bytes: Some(1),
             stated_loss_ppm: Some(1),
@@ -414,6 +435,7 @@ mod tests {
             packets: Some(1),
         };
         let vector = StoredVector {
+            ip_version: Some(String::new()),
             label_subset: Some(1),
             label_id: Some(1),
             syn_rtt_ns: Some(1),

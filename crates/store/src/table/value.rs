@@ -10,7 +10,7 @@ use flowloom_core::record::{DropReason, Outcome, PacketKind};
 use flowloom_core::tcp::Phase;
 use flowloom_core::tcp::congestion::{BbrState, WindowCause};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{Close, Evidence, InitiatorRule, LinkSide, Pattern, Protocol, Side};
+use flowloom_core::workload::{Close, Evidence, InitiatorRule, IpVersion, LinkSide, Pattern, Protocol, Side};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type};
 
@@ -187,6 +187,10 @@ impl Text for Pattern {
 impl Text for Protocol {
     const NAMES: &'static [(&'static str, Protocol)] =
         &[("tcp", Protocol::Tcp), ("udp", Protocol::Udp), ("quic", Protocol::Quic)];
+}
+
+impl Text for IpVersion {
+    const NAMES: &'static [(&'static str, IpVersion)] = &[("ipv4", IpVersion::V4), ("ipv6", IpVersion::V6)];
 }
 
 impl Text for Evidence {

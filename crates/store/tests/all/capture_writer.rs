@@ -7,7 +7,7 @@ use crate::capture_support::open;
 use flowloom_core::record::PacketRecord;
 use flowloom_core::time::Time;
 use flowloom_core::wire::{Decoder, Flags, Parsed, Segment};
-use flowloom_core::workload::{LinkSide, Side};
+use flowloom_core::workload::{IpVersion, LinkSide, Side};
 use flowloom_needs::{Need, skip};
 use flowloom_store::capture::{Options, PcapWriter};
 use proptest::prelude::*;
@@ -47,6 +47,7 @@ fn packet() -> PacketRecord {
         timestamps: None,
         sack: [(0, 0); 3],
         ecn: flowloom_core::wire::Ecn::NotEct,
+        ip_version: IpVersion::V4,
     }
 }
 
@@ -162,7 +163,9 @@ fn tshark_finds_nothing_malformed_and_every_checksum_right() {
     let mut packets = Vec::new();
     for connection in 0..50 {
         let side = if connection % 2 == 0 { LinkSide::Left } else { LinkSide::Right };
-        packets.extend(conversation(connection * 70_001, side));
+        let ip_version = if connection % 3 == 0 { IpVersion::V6 } else { IpVersion::V4 };
+        let conversation = conversation(connection * 70_001, side);
+        packets.extend(conversation.into_iter().map(|packet| PacketRecord { ip_version, ..packet }));
     }
     std::fs::write(&path, write(&packets)).expect("writes");
     let tshark = Command::new("tshark")
@@ -180,10 +183,12 @@ fn tshark_finds_nothing_malformed_and_every_checksum_right() {
     for (line, packet) in text.lines().zip(&packets) {
         let fields: Vec<&str> = line.split(',').collect();
         let [_, length, malformed, ip, tcp, payload, mss, stream] = fields[..] else { panic!("{line}") };
-        assert_eq!(length, (54 + packet.payload_bytes + if packet.mss.is_some() { 8 } else { 0 }).to_string());
+        let is_v4 = packet.ip_version == IpVersion::V4;
+        let headers = 14 + packet.ip_version.header_bytes() + 20 + if packet.mss.is_some() { 8 } else { 0 };
+        assert_eq!(length, (headers + packet.payload_bytes).to_string());
         assert_eq!(malformed, "", "{line}");
         // 1 is good; tshark cannot check what was not captured (2).
-        assert_eq!(ip, "1", "{line}");
+        assert_eq!(ip, if is_v4 { "1" } else { "" }, "{line}");
         assert_eq!(tcp, if packet.payload_bytes == 0 { "1" } else { "2" }, "{line}");
         assert_eq!(payload, packet.payload_bytes.to_string(), "{line}");
         assert_eq!(mss, packet.mss.map(|mss| mss.to_string()).unwrap_or_default(), "{line}");
@@ -197,7 +202,7 @@ proptest! {
         seconds in any::<u32>(), nanos in 0..1_000_000_000u64, connection in any::<u32>(), initiator in any::<bool>(),
         left in any::<bool>(), sequence in any::<u32>(), acknowledgement in any::<u32>(), flags in 1..64u8,
         window in any::<u16>(), payload_bytes in 0..10_000_000u32, mss in prop::option::of(1..=u16::MAX),
-        window_scale in proptest::option::of(0..=14u8),
+        window_scale in proptest::option::of(0..=14u8), is_v6 in any::<bool>(),
     ) {
         let syn = flags & Flags::SYN != 0;
         let packet = PacketRecord {
@@ -206,6 +211,7 @@ proptest! {
             sender: if initiator { Side::Initiator } else { Side::Acceptor },
             from: if left { LinkSide::Left } else { LinkSide::Right },
             sequence, acknowledgement, flags, window, payload_bytes, mss, window_scale, sack_permitted: false, timestamps: None, sack: [(0, 0); 3], ecn: flowloom_core::wire::Ecn::NotEct,
+            ip_version: if is_v6 { IpVersion::V6 } else { IpVersion::V4 },
         };
         let found = segments(&write(&[packet]));
         let (time, segment) = found[0];
@@ -214,6 +220,9 @@ proptest! {
         prop_assert_eq!((segment.flags.0, segment.window, segment.payload_bytes), (flags, window, payload_bytes));
         prop_assert_eq!(segment.mss, mss.filter(|_| syn));
         prop_assert_eq!(segment.window_scale, window_scale.filter(|_| syn));
+        prop_assert_eq!(IpVersion::of(segment.source.host()), packet.ip_version);
+        let options = [mss.is_some(), window_scale.is_some()].into_iter().filter(|option| syn && *option).count() as u32;
+        prop_assert_eq!(segment.link_bytes, 14 + packet.ip_version.header_bytes() + 20 + 4 * options + payload_bytes);
     }
 
     #[test]

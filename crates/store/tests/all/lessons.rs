@@ -58,6 +58,8 @@ impl Made {
                 mss: None,
                 window_scale: None,
                 timestamps: None,
+                sack: false,
+                options_cut: false,
                 vlan: self.vlan,
                 from: None,
                 macs: None,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, Label, LinkSide, Pattern,
-    Pause, PerSide, Protocol, Segments, Side, Span,
+    Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, IpVersion, Label, LinkSide,
+    Pattern, Pause, PerSide, Protocol, Segments, Side, Span,
 };
 use proptest::prelude::*;
 
@@ -75,13 +75,15 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
     let optional = || prop::option::of(number());
     let who = (host(), any::<Option<u16>>());
     let windows = (optional(), any::<Option<u16>>(), any::<Option<u8>>());
-    let tcp = (any::<bool>(), any::<bool>(), any::<Option<u16>>(), windows);
+    let tcp = (any::<bool>(), any::<bool>(), any::<Option<u16>>(), windows, any::<[Option<bool>; 3]>());
+    let packets = (optional(), optional(), optional(), optional());
     let times = [(); 3].map(|()| prop::option::of(duration()));
     let sizes = any::<Option<(u32, u32)>>()
         .prop_map(|sizes| sizes.map(|(smallest, largest)| DatagramSizes { smallest, largest }));
-    (who, tcp, times, optional(), optional(), sizes, segments(), any::<Option<u32>>()).prop_map(
-        |(who, tcp, times, packets, ip_bytes, datagram_sizes, segments, stated_loss_ppm)| {
-            let ((host, port), (syn_seen, rst_seen, mss, windows)) = (who, tcp);
+    (who, tcp, times, packets, sizes, segments(), any::<Option<u32>>()).prop_map(
+        |(who, tcp, times, packets, datagram_sizes, segments, stated_loss_ppm)| {
+            let ((host, port), (syn_seen, rst_seen, mss, windows, options)) = (who, tcp);
+            let ([sack, timestamps, ecn], (packets, ip_bytes, bare_acks, oversized)) = (options, packets);
             let (max_window, max_window_unscaled, window_scale) = windows;
             let [min_transit, lead_in, fin_wait] = times;
             Endpoint {
@@ -92,12 +94,17 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
                 max_window,
                 max_window_unscaled,
                 window_scale,
+                sack,
+                timestamps,
+                ecn,
                 min_transit,
                 lead_in,
                 fin_wait,
                 rst_seen,
                 packets,
                 ip_bytes,
+                bare_acks,
+                oversized,
                 datagram_sizes,
                 segments,
                 stated_loss_ppm,
@@ -120,12 +127,15 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
     let adus = prop::collection::vec(adu(), 0..6);
     let times = [(); 4].map(|()| prop::option::of(duration()));
     let label = prop::option::of((number(), number()).prop_map(|(subset, id)| Label { subset, id }));
-    let protocol = prop::sample::select(vec![Protocol::Tcp, Protocol::Udp, Protocol::Quic]);
+    let protocol = (
+        prop::sample::select(vec![Protocol::Tcp, Protocol::Udp, Protocol::Quic]),
+        prop::option::of(prop::sample::select(vec![IpVersion::V4, IpVersion::V6])),
+    );
     let evidence =
         prop::sample::select(vec![Evidence::Packets, Evidence::VectorFile, Evidence::FlowRecord, Evidence::Model]);
     let places = [(); 2].map(|()| prop::collection::vec((any::<u16>(), duration()), 0..4));
     (identity, (label, protocol, evidence), times, endpoint(), endpoint(), close, adus, places).prop_map(
-        |(identity, (label, protocol, evidence), times, initiator, acceptor, close, adus, places)| {
+        |(identity, (label, (protocol, ip_version), evidence), times, initiator, acceptor, close, adus, places)| {
             let [syn_rtt, stated_rtt, lifetime, t_close] = times;
             let (id, start, initiator_side, initiator_rule, pattern, complete, handshake_repeated) = identity;
             let [of_initiator, of_acceptor] = places;
@@ -137,6 +147,7 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
                 id,
                 label,
                 protocol,
+                ip_version,
                 evidence,
                 start: Time::from_nanos(start),
                 initiator_side,

@@ -27,6 +27,8 @@ fn segment(source: Address, destination: Address, flags: u8, sequence: u32, payl
         mss: None,
         window_scale: None,
         timestamps: None,
+        sack: false,
+        options_cut: false,
         vlan: None,
         from: None,
         macs: None,

@@ -100,6 +100,8 @@ fn every_field_of_a_segment() {
         mss: None,
         window_scale: None,
         timestamps: None,
+        sack: false,
+        options_cut: false,
         vlan: None,
         from: None,
         macs: Some([[2, 0, 0, 0, 0, 0xd], [2, 0, 0, 0, 0, 0xa]]),

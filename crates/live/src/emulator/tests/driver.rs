@@ -243,7 +243,7 @@ impl Host {
             flags: header.flags,
             window_shift,
             ecn,
-            sack_permitted: header.sack_permitted,
+            sack_permitted: header.sack_permitted.is_some(),
         }
     }
 }
@@ -299,7 +299,7 @@ fn experiment(queue: Discipline) -> Config {
     let mut longer = Way::across_bottleneck();
     longer.there = [LinkNumber::bottleneck(LinkSide::Left), LinkNumber::other(0)].into();
     let linux = tcp::Config { ecn: EcnEcho::UntilAnswered, ..tcp::Config::of(Profile::Linux) };
-    config.classes = vec![Class::default(), Class { way: longer, tcp: linux, response: None }];
+    config.classes = vec![Class::default(), Class { way: longer, tcp: linux, ..Class::default() }];
     let of = |law| Distribution::new(law).unwrap();
     let probability = |p| Probability::new(p).unwrap();
     config.path[0].loss = LossModel::Bernoulli(probability(0.01));
