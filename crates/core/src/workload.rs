@@ -141,6 +141,19 @@ pub struct Pause {
     pub length: Duration,
 }
 
+/// How an end acknowledges data in order without sending any (methods A.13.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AckPolicy {
+    /// Acknowledgements of one segment at once, before the first that waited or acknowledged several.
+    pub quick: u32,
+    /// Acknowledgements after those that did not wait.
+    pub prompt: u32,
+    /// Data segments that the prompt ones acknowledged.
+    pub prompt_segments: u32,
+    /// How long those waited in the mean that waited; `None` if none did.
+    pub delay: Option<Duration>,
+}
+
 /// When the monitor saw an ADU, from the connection's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Span {
@@ -289,6 +302,11 @@ pub struct Endpoint {
     pub segments: Option<Segments>,
     /// Loss of its data as the source states it, in parts per million, where segments were not counted.
     pub stated_loss_ppm: Option<u32>,
+    /// Bytes of the first flight of its first ADU that is larger than that: its window at that ADU (methods A.13.2); `None` if no ADU
+    /// told it.
+    pub first_flight: Option<u64>,
+    /// How it acknowledges; `None` if it sent no acknowledgement that tells.
+    pub acks: Option<AckPolicy>,
 }
 
 /// The data segments of one end, as the monitor saw them (methods A.3, A.8). `docs/guide/extraction.md` states the rule of

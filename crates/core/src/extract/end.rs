@@ -4,12 +4,14 @@ use std::num::NonZeroU16;
 
 use crate::workload::ASSUMED_MSS;
 
+use super::acks::{Acknowledged, Acks};
 use super::adus::Runs;
 use super::coverage::Coverage;
 use super::exchange::Sent;
+use super::flight::{self, Flight, Transits};
 use super::gaps::Gaps;
 use super::recovery::{Passed, Recovery, Situation};
-use super::transit::{NEVER, Timed};
+use super::transit::{Answered, NEVER, Timed};
 use super::writes::{self, Writes};
 
 /// A jump by more than this many of the largest windows is suspicious (methods A.1.2).
@@ -48,6 +50,10 @@ pub(super) struct End {
     pub recovery: Option<Box<Recovery>>,
     /// What tells the pauses of its program, from its second data segment on.
     pub writes: Option<Box<Writes>>,
+    /// Its first-flight window.
+    pub flight: Flight,
+    /// Its acknowledgements without data, since the first.
+    pub acks: Option<Box<Acks>>,
     /// When `acked` grew.
     pub acked_at: u64,
     pub packets: u32,
@@ -95,6 +101,8 @@ impl End {
             fin_seen: NEVER,
             recovery: None,
             writes: None,
+            flight: Flight::default(),
+            acks: None,
             acked_at: 0,
             packets: 0,
             data_segments: 0,
@@ -163,6 +171,30 @@ impl End {
         let transit = self.transit();
         let (acked, acked_at) = (self.acked, self.acked_at);
         self.writes.get_or_insert_with(|| Box::new(Writes::new(transit, acked, acked_at))).sent(&sent);
+    }
+
+    /// The same data, as its first-flight window needs it.
+    pub fn note_flight(&mut self, passed: &Passed, inside: bool, peer: &End, min_rtt: Option<u64>) {
+        let Passed { start, end, at: now, .. } = *passed;
+        let before = start - self.coverage.low();
+        let mss = peer.mss.map_or(ASSUMED_MSS, u64::from);
+        self.flight.sent(&flight::Sent { start, end, now, before, inside, mss, min_rtt });
+    }
+
+    /// Round trips between the monitor and the end at present.
+    pub fn transits(&self) -> Transits {
+        let recent = self.writes.as_ref().and_then(|writes| writes.recent_transits());
+        recent.or_else(|| self.transit().map(|transit| (transit, transit)))
+    }
+
+    /// It acknowledges `bytes` of the other end without sending any, while nothing is missing.
+    pub fn note_ack(&mut self, answered: &Answered, bytes: u64) {
+        // What was sent again is not timed.
+        if answered.bytes == bytes {
+            let acknowledged = Acknowledged { segments: answered.segments, since: answered.sample };
+            let transit = self.transit();
+            self.acks.get_or_insert_default().passed(acknowledged, transit);
+        }
     }
 
     pub fn recovery(&mut self) -> &mut Recovery {

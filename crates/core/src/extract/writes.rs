@@ -172,6 +172,11 @@ impl Writes {
         self.allowed = 0;
     }
 
+    /// The shortest and the longest of the latest round trips between the monitor and the sender.
+    pub fn recent_transits(&self) -> Option<(u64, u64)> {
+        Some((self.transits.iter().min()?, self.transits.iter().max()?))
+    }
+
     /// New data passed in order.
     pub fn sent(&mut self, sent: &Sent) {
         let gap = sent.now - sent.before;

@@ -50,7 +50,9 @@ mod segment;
 mod sender;
 mod snapshot;
 
-pub use config::{Config, EcnEcho, InitialWindow, Limits, Profile, ReceiveBuffer, RtoConfig, RtoVariation, Sack};
+pub use config::{
+    AckHabit, Config, EcnEcho, Habits, InitialWindow, Limits, Profile, ReceiveBuffer, RtoConfig, RtoVariation, Sack,
+};
 pub use endpoint::Endpoint;
 pub use receiver::shift_for;
 pub use segment::{SackBlocks, Segment, Timestamps};

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, PerSide, Repaired, Repeated, Segments, Side,
-    Span,
+    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, PerSide, Repaired, Repeated,
+    Segments, Side, Span,
 };
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,7 @@ record! {
         host_number: u32, address: IpAddr, port: u16, mss_bytes: u16, max_window_bytes: u64,
         max_window_unscaled_bytes: u16, window_scale: u8, min_transit_ns: u64, lead_in_ns: u64, fin_wait_ns: u64,
         packets: u64, ip_bytes: u64, smallest_datagram_bytes: u32, largest_datagram_bytes: u32, stated_loss_ppm: u32,
+        first_flight_bytes: u64, quick_acks: u32, prompt_acks: u32, prompt_ack_segments: u32, ack_delay_ns: u64,
         segments: StoredSegments,
     }
 }
@@ -139,6 +140,11 @@ impl From<&Endpoint> for StoredEnd {
             smallest_datagram_bytes: end.datagram_sizes.map(|sizes| sizes.smallest),
             largest_datagram_bytes: end.datagram_sizes.map(|sizes| sizes.largest),
             stated_loss_ppm: end.stated_loss_ppm,
+            first_flight_bytes: end.first_flight,
+            quick_acks: end.acks.map(|acks| acks.quick),
+            prompt_acks: end.acks.map(|acks| acks.prompt),
+            prompt_ack_segments: end.acks.map(|acks| acks.prompt_segments),
+            ack_delay_ns: nanos(end.acks.and_then(|acks| acks.delay)),
             segments: end.segments.as_ref().map(StoredSegments::from),
         }
     }
@@ -258,6 +264,13 @@ impl StoredEnd {
                 largest: largest.or(smallest).unwrap_or_default(),
             }),
         };
+        let has_acks = self.quick_acks.or(self.prompt_acks).or(self.prompt_ack_segments).is_some();
+        let acks = (has_acks || self.ack_delay_ns.is_some()).then(|| AckPolicy {
+            quick: self.quick_acks.unwrap_or_default(),
+            prompt: self.prompt_acks.unwrap_or_default(),
+            prompt_segments: self.prompt_ack_segments.unwrap_or_default(),
+            delay: self.ack_delay_ns.map(Duration::from_nanos),
+        });
         Endpoint {
             host: self.address.map(Host::Address).or(self.host_number.map(Host::Number)),
             port: self.port,
@@ -275,6 +288,8 @@ impl StoredEnd {
             datagram_sizes,
             segments: self.segments.map(StoredSegments::segments),
             stated_loss_ppm: self.stated_loss_ppm,
+            first_flight: self.first_flight_bytes,
+            acks,
         }
     }
 }

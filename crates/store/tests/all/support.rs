@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, Label, LinkSide, Pattern,
-    Pause, PerSide, Protocol, Segments, Side, Span,
+    AckPolicy, Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, Label, LinkSide,
+    Pattern, Pause, PerSide, Protocol, Segments, Side, Span,
 };
 use proptest::prelude::*;
 
@@ -79,8 +79,11 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
     let times = [(); 3].map(|()| prop::option::of(duration()));
     let sizes = any::<Option<(u32, u32)>>()
         .prop_map(|sizes| sizes.map(|(smallest, largest)| DatagramSizes { smallest, largest }));
-    (who, tcp, times, optional(), optional(), sizes, segments(), any::<Option<u32>>()).prop_map(
-        |(who, tcp, times, packets, ip_bytes, datagram_sizes, segments, stated_loss_ppm)| {
+    let acks = (any::<[u32; 3]>(), prop::option::of(duration()))
+        .prop_map(|([quick, prompt, prompt_segments], delay)| AckPolicy { quick, prompt, prompt_segments, delay });
+    let habits = (optional(), prop::option::of(acks));
+    (who, tcp, times, optional(), optional(), sizes, segments(), any::<Option<u32>>(), habits).prop_map(
+        |(who, tcp, times, packets, ip_bytes, datagram_sizes, segments, stated_loss_ppm, (first_flight, acks))| {
             let ((host, port), (syn_seen, rst_seen, mss, windows)) = (who, tcp);
             let (max_window, max_window_unscaled, window_scale) = windows;
             let [min_transit, lead_in, fin_wait] = times;
@@ -101,6 +104,8 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
                 datagram_sizes,
                 segments,
                 stated_loss_ppm,
+                first_flight,
+                acks,
             }
         },
     )
