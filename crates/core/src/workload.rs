@@ -141,16 +141,18 @@ pub struct Pause {
     pub length: Duration,
 }
 
-/// How an end acknowledges data in order without sending any (methods A.13.3).
+/// How an end acknowledges data in order (methods A.13.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AckPolicy {
-    /// Acknowledgements of one segment at once, before the first that waited or acknowledged several.
+    /// Acknowledgements without data of one segment at once, before the first that came with data, waited or acknowledged several.
     pub quick: u32,
-    /// Acknowledgements after those that did not wait.
+    /// Acknowledgements without data after those that did not wait.
     pub prompt: u32,
     /// Data segments that the prompt ones acknowledged.
     pub prompt_segments: u32,
-    /// How long those waited in the mean that waited; `None` if none did.
+    /// Acknowledgements that came with data.
+    pub carried: u32,
+    /// How long those without data waited in the mean that waited; `None` if none did.
     pub delay: Option<Duration>,
 }
 
@@ -599,6 +601,16 @@ impl ConnectionVector {
             || Side::BOTH.into_iter().any(|side| self.ends[side].syn_seen && self.ends[side].window_scale.is_none());
         let both_seen = Side::BOTH.into_iter().all(|side| self.ends[side].syn_seen);
         self.ends[side].max_window.filter(|window| *window > 0 && (unscaled || both_seen))
+    }
+
+    /// The initial window of `side` in segments of the agreed size: its first-flight window, if its first data told it.
+    pub fn initial_window_segments(&self, side: Side) -> Option<u64> {
+        let window = self.ends[side].first_flight?;
+        let first = self.adus.iter().find(|adu| adu.side == side)?;
+        let mss =
+            Side::BOTH.into_iter().filter_map(|side| self.ends[side].mss).min().map_or(ASSUMED_MSS, u64::from).max(1);
+        // Options may take a part of each segment.
+        (first.bytes > window).then(|| (window + mss / 2) / mss)
     }
 
     /// Payload bytes sent by `side`.

@@ -1,7 +1,7 @@
 //! Acknowledgement policy of an end (methods A.13.3): how many data segments it acknowledges at once, and how long it waits.
 //!
-//! Only acknowledgements without data count that come while nothing is missing or sent again: others are the answers of programs, or
-//! ask for what is lost.
+//! Acknowledgements count that come while nothing is missing or sent again: others ask for what is lost. One that comes with data waited
+//! until the program answered, so that it only says that not every segment is acknowledged at once.
 
 use crate::time::Duration;
 use crate::workload::AckPolicy;
@@ -21,20 +21,27 @@ pub(super) struct Acknowledged {
     pub since: u64,
 }
 
-/// The acknowledgements without data of one end.
+/// The acknowledgements of one end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acks {
-    /// Those before the first that waited or acknowledged several segments.
+    /// Those without data before the first that came with data, waited, or acknowledged several segments.
     quick: u32,
-    /// Those after that did not wait, and the segments they acknowledged.
+    /// Those without data after that which did not wait, and the segments they acknowledged.
     prompt: u32,
     segments: u32,
-    /// Those that waited, and for how long.
+    /// Those that came with data.
+    carried: u32,
+    /// Those without data that waited, and for how long.
     waited: u32,
     waits: u64,
 }
 
 impl Acks {
+    /// Data passed that acknowledges other data.
+    pub fn carried(&mut self) {
+        self.carried = self.carried.saturating_add(1);
+    }
+
     /// An acknowledgement without data passed; `transit` is the shortest transit of the end's side.
     pub fn passed(&mut self, acknowledged: Acknowledged, transit: Option<u64>) {
         let Acknowledged { segments, since } = acknowledged;
@@ -45,7 +52,7 @@ impl Acks {
         if wait > AT_ONCE + transit.unwrap_or(0) / 4 {
             self.waited += 1;
             self.waits += wait;
-        } else if segments == 1 && self.prompt == 0 && self.waited == 0 {
+        } else if segments == 1 && self.prompt == 0 && self.waited == 0 && self.carried == 0 {
             self.quick += 1;
         } else {
             self.prompt += 1;
@@ -59,7 +66,46 @@ impl Acks {
             quick: self.quick,
             prompt: self.prompt,
             prompt_segments: self.segments,
+            carried: self.carried,
             delay: (self.waited > 0).then(|| Duration::from_nanos(self.waits / u64::from(self.waited))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn policy(passed: &[(u32, u64)]) -> AckPolicy {
+        let mut acks = Acks::default();
+        for (segments, since) in passed {
+            acks.passed(Acknowledged { segments: *segments, since: since * MS }, Some(10 * MS));
+        }
+        acks.policy()
+    }
+
+    #[test]
+    fn quick_prompt_and_late_ones_are_told_apart() {
+        let linux = policy(&[(1, 10), (1, 11), (2, 10), (2, 12), (1, 50), (1, 52), (3, 10)]);
+        let delay = Some(Duration::from_millis(41));
+        assert_eq!(linux, AckPolicy { quick: 2, prompt: 3, prompt_segments: 7, carried: 0, delay });
+        assert_eq!(policy(&[(1, 10); 5]), AckPolicy { quick: 5, ..AckPolicy::default() });
+    }
+
+    #[test]
+    fn an_answer_ends_the_quick_ones() {
+        let mut acks = Acks::default();
+        let one = Acknowledged { segments: 1, since: 0 };
+        acks.passed(one, None);
+        acks.carried();
+        acks.passed(one, None);
+        assert_eq!(acks.policy(), AckPolicy { quick: 1, prompt: 1, prompt_segments: 1, carried: 1, delay: None });
+    }
+
+    #[test]
+    fn no_tcp_waits_for_longer_than_half_a_second() {
+        assert_eq!(policy(&[(1, 700)]), AckPolicy::default());
     }
 }

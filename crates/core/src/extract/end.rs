@@ -187,13 +187,15 @@ impl End {
         recent.or_else(|| self.transit().map(|transit| (transit, transit)))
     }
 
-    /// It acknowledges `bytes` of the other end without sending any, while nothing is missing.
-    pub fn note_ack(&mut self, answered: &Answered, bytes: u64) {
-        // What was sent again is not timed.
-        if answered.bytes == bytes {
-            let acknowledged = Acknowledged { segments: answered.segments, since: answered.sample };
-            let transit = self.transit();
-            self.acks.get_or_insert_default().passed(acknowledged, transit);
+    /// It acknowledges `bytes` of the other end while nothing is missing, with data of its own or without.
+    pub fn note_ack(&mut self, answered: &Answered, bytes: u64, with_data: bool) {
+        let transit = self.transit();
+        let acks = self.acks.get_or_insert_default();
+        if with_data {
+            acks.carried();
+        } else if answered.bytes == bytes {
+            // What was sent again is not timed.
+            acks.passed(Acknowledged { segments: answered.segments, since: answered.sample }, transit);
         }
     }
 

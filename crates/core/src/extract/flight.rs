@@ -219,7 +219,170 @@ impl Passing {
     /// Whether the last segment was a full one: a smaller one ends a write, or was held back until everything was acknowledged (Nagle).
     /// `next` are the bytes of the segment behind it.
     fn is_full(&self, next: u64, mss: u64) -> bool {
-        self.last_bytes >= self.most_bytes.max(next).min(mss)
-            && 4 * self.last_bytes >= 3 * mss.min(self.most_bytes.max(mss))
+        self.last_bytes >= self.most_bytes.max(next).min(mss) && 4 * self.last_bytes >= 3 * mss
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1_000;
+    const MS: u64 = 1_000_000;
+
+    /// A sender `transit` from the monitor and back, of segments of [`MSS`], 10 microseconds apart.
+    struct Sender {
+        flight: Flight,
+        transit: u64,
+        sent: u64,
+        adu: u64,
+    }
+
+    impl Sender {
+        fn new(transit: u64) -> Sender {
+            Sender { flight: Flight::default(), transit, sent: 0, adu: 0 }
+        }
+
+        /// Sends segments of so many bytes, from a time in milliseconds on.
+        fn sends(&mut self, at: u64, segments: &[u64]) {
+            for (nth, bytes) in (0..).zip(segments) {
+                let (start, end) = (self.sent, self.sent + bytes);
+                let now = at * MS + nth * 10_000;
+                let inside = start > self.adu;
+                let sent = Sent { start, end, now, before: self.adu, inside, mss: MSS, min_rtt: None };
+                self.flight.sent(&sent);
+                self.sent = end;
+            }
+        }
+
+        /// What follows is another ADU.
+        fn another(&mut self) {
+            self.adu = self.sent;
+        }
+
+        fn acknowledged(&mut self, at: u64, ack: u64) {
+            if self.flight.awaits(ack) {
+                self.flight.acknowledged(at * MS, Some((self.transit, self.transit)));
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_flight_is_the_window() {
+        // The monitor beside the sender, in the middle of a path of 40 ms, and beside the receiver.
+        for (transit, acked) in [(0, 40), (20, 20), (40, 0)] {
+            for window in [1, 3, 10] {
+                let mut sender = Sender::new(transit * MS);
+                sender.sends(100, &vec![MSS; window]);
+                sender.acknowledged(100 + acked, MSS);
+                assert_eq!(sender.flight.window(), None);
+                sender.sends(140, &[MSS, MSS]);
+                assert_eq!(sender.flight.window(), Some(window as u64 * MSS), "{transit} {window}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_window_is_unknown() {
+        let of = |act: &dyn Fn(&mut Sender)| {
+            let mut sender = Sender::new(20 * MS);
+            act(&mut sender);
+            sender.flight.window()
+        };
+        let flight = |sender: &mut Sender| {
+            sender.sends(100, &[MSS; 3]);
+            sender.acknowledged(120, MSS);
+        };
+        assert_eq!(
+            of(&|sender| {
+                flight(sender);
+                sender.sends(140, &[MSS; 2])
+            }),
+            Some(3 * MSS)
+        );
+        assert_eq!(
+            of(&|sender| {
+                flight(sender);
+                sender.sends(140, &[MSS])
+            }),
+            None,
+            "it may be a retransmission"
+        );
+        assert_eq!(
+            of(&|sender| {
+                flight(sender);
+                sender.sends(160, &[MSS; 2])
+            }),
+            None,
+            "the program paused"
+        );
+        assert_eq!(
+            of(&|sender| {
+                flight(sender);
+                sender.flight.repeated();
+                sender.sends(140, &[MSS; 2])
+            }),
+            None
+        );
+        assert_eq!(
+            of(&|sender| {
+                flight(sender);
+                sender.flight.lost();
+                sender.sends(140, &[MSS; 2])
+            }),
+            None
+        );
+        let held_back = |sender: &mut Sender| {
+            sender.sends(100, &[MSS, 300]);
+            sender.acknowledged(120, MSS);
+            sender.sends(140, &[MSS; 2]);
+        };
+        assert_eq!(of(&held_back), None, "a write that ended, or Nagle");
+        let paced = |sender: &mut Sender| {
+            for nth in 0..4 {
+                sender.sends(100 + 10 * nth, &[MSS]);
+            }
+            sender.acknowledged(121, MSS);
+            sender.sends(141, &[MSS; 2]);
+        };
+        assert_eq!(of(&paced), None);
+    }
+
+    #[test]
+    fn a_later_adu_tells_it_if_little_came_before() {
+        for (before, expected) in [(1_500, Some(3 * MSS)), (1_501, None)] {
+            let mut sender = Sender::new(20 * MS);
+            sender.sends(10, &[before]);
+            sender.another();
+            sender.sends(100, &[MSS; 3]);
+            sender.acknowledged(120, before + MSS);
+            sender.sends(140, &[MSS; 2]);
+            assert_eq!(sender.flight.window(), expected);
+        }
+    }
+
+    #[test]
+    fn without_round_trips_to_the_sender_the_whole_path_counts() {
+        let mut flight = Flight::default();
+        for (at, expected) in [(0, None), (0, None), (40, None), (40, Some(2 * MSS))] {
+            let start = match &flight {
+                Flight::Passing(passing) => passing.end + u64::from(passing.released) * MSS,
+                _ => 0,
+            };
+            let sent = Sent {
+                start,
+                end: start + MSS,
+                now: at * MS,
+                before: 0,
+                inside: start > 0,
+                mss: MSS,
+                min_rtt: Some(40 * MS),
+            };
+            flight.sent(&sent);
+            if flight.awaits(MSS) {
+                flight.acknowledged(MS, None);
+            }
+            assert_eq!(flight.window(), expected);
+        }
     }
 }

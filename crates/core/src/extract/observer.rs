@@ -676,8 +676,8 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
         }
         if let Some(answered) = peer.timed.acknowledged(ack, now) {
             own.sample(answered.sample, seen.payload_bytes == 0);
-            if orderly && !is_first && seen.payload_bytes == 0 && !seen.flags.fin() {
-                own.note_ack(&answered, ack - before);
+            if orderly && !is_first && !seen.flags.fin() {
+                own.note_ack(&answered, ack - before, seen.payload_bytes > 0);
             }
         }
         if peer.flight.awaits(ack) {

@@ -24,12 +24,12 @@ pub fn habits(vector: &ConnectionVector, side: Side, model: &ReplayModel) -> Hab
 }
 
 fn habit(policy: AckPolicy) -> AckHabit {
-    let AckPolicy { quick, prompt, prompt_segments, delay } = policy;
+    let AckPolicy { quick, prompt, prompt_segments, carried, delay } = policy;
     let every = match (prompt_segments + prompt / 2).checked_div(prompt) {
         // One that waited would have waited for others.
         Some(every) if delay.is_some() => every.max(USUAL),
         Some(every) => every,
-        None if delay.is_some() => USUAL,
+        None if delay.is_some() || carried > 0 => USUAL,
         None => 1,
     };
     let saturated = |number: u32| u8::try_from(number).unwrap_or(u8::MAX);
@@ -50,9 +50,12 @@ mod tests {
     #[test]
     fn policies_become_habits() {
         let ms = Duration::from_millis(40);
-        let policy = |quick, prompt, prompt_segments, delay| AckPolicy { quick, prompt, prompt_segments, delay };
+        let policy =
+            |quick, prompt, prompt_segments, delay| AckPolicy { quick, prompt, prompt_segments, carried: 0, delay };
+        let answers = AckPolicy { carried: 1, ..policy(3, 0, 0, None) };
         for (policy, expected) in [
             (policy(3, 0, 0, None), (3, 1, None)),
+            (answers, (3, 2, None)),
             (policy(0, 0, 0, Some(ms)), (0, 2, Some(40))),
             (policy(16, 10, 19, None), (16, 2, None)),
             (policy(0, 10, 10, Some(ms)), (0, 2, Some(40))),

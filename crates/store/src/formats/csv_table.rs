@@ -40,7 +40,7 @@ const CONNECTION: [&str; 16] = [
     "t_close_ns",
 ];
 /// The columns of an end, each behind `initiator_` or `acceptor_`.
-const END: [&str; 22] = [
+const END: [&str; 23] = [
     "host_number",
     "address",
     "port",
@@ -62,6 +62,7 @@ const END: [&str; 22] = [
     "quick_acks",
     "prompt_acks",
     "prompt_ack_segments",
+    "carried_acks",
     "ack_delay_ns",
 ];
 /// The counts of segments of an end, behind those: all of them are filled, or none.
@@ -374,6 +375,7 @@ mod tests {
             quick_acks: Some(1),
             prompt_acks: Some(1),
             prompt_ack_segments: Some(1),
+            carried_acks: Some(1),
             ack_delay_ns: Some(1),
             segments: None,
         };

@@ -44,7 +44,7 @@ record! {
         host_number: u32, address: IpAddr, port: u16, mss_bytes: u16, max_window_bytes: u64,
         max_window_unscaled_bytes: u16, window_scale: u8, min_transit_ns: u64, lead_in_ns: u64, fin_wait_ns: u64,
         packets: u64, ip_bytes: u64, smallest_datagram_bytes: u32, largest_datagram_bytes: u32, stated_loss_ppm: u32,
-        first_flight_bytes: u64, quick_acks: u32, prompt_acks: u32, prompt_ack_segments: u32, ack_delay_ns: u64,
+        first_flight_bytes: u64, quick_acks: u32, prompt_acks: u32, prompt_ack_segments: u32, carried_acks: u32, ack_delay_ns: u64,
         segments: StoredSegments,
     }
 }
@@ -144,6 +144,7 @@ impl From<&Endpoint> for StoredEnd {
             quick_acks: end.acks.map(|acks| acks.quick),
             prompt_acks: end.acks.map(|acks| acks.prompt),
             prompt_ack_segments: end.acks.map(|acks| acks.prompt_segments),
+            carried_acks: end.acks.map(|acks| acks.carried),
             ack_delay_ns: nanos(end.acks.and_then(|acks| acks.delay)),
             segments: end.segments.as_ref().map(StoredSegments::from),
         }
@@ -264,13 +265,11 @@ impl StoredEnd {
                 largest: largest.or(smallest).unwrap_or_default(),
             }),
         };
-        let has_acks = self.quick_acks.or(self.prompt_acks).or(self.prompt_ack_segments).is_some();
-        let acks = (has_acks || self.ack_delay_ns.is_some()).then(|| AckPolicy {
-            quick: self.quick_acks.unwrap_or_default(),
-            prompt: self.prompt_acks.unwrap_or_default(),
-            prompt_segments: self.prompt_ack_segments.unwrap_or_default(),
-            delay: self.ack_delay_ns.map(Duration::from_nanos),
-        });
+        let counts = [self.quick_acks, self.prompt_acks, self.prompt_ack_segments, self.carried_acks];
+        let has_acks = self.ack_delay_ns.is_some() || counts.iter().any(Option::is_some);
+        let [quick, prompt, prompt_segments, carried] = counts.map(Option::unwrap_or_default);
+        let delay = self.ack_delay_ns.map(Duration::from_nanos);
+        let acks = has_acks.then_some(AckPolicy { quick, prompt, prompt_segments, carried, delay });
         Endpoint {
             host: self.address.map(Host::Address).or(self.host_number.map(Host::Number)),
             port: self.port,

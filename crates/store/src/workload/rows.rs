@@ -234,7 +234,7 @@ fn segment_columns(side: Side) -> Vec<Column<ConnectionVector>> {
 }
 
 /// The columns of what an end's TCP was seen to do.
-fn habit_columns(side: Side) -> [Column<ConnectionVector>; 5] {
+fn habit_columns(side: Side) -> [Column<ConnectionVector>; 6] {
     macro_rules! acks {
         ($name:literal, $field:ident) => {
             column(
@@ -250,7 +250,7 @@ fn habit_columns(side: Side) -> [Column<ConnectionVector>; 5] {
         };
     }
     // A field added to it must become a column: this stops compiling until it does.
-    let AckPolicy { quick: _, prompt: _, prompt_segments: _, delay: _ } = AckPolicy::default();
+    let AckPolicy { quick: _, prompt: _, prompt_segments: _, carried: _, delay: _ } = AckPolicy::default();
     let first_flight = column(
         &name(side, "first_flight_bytes"),
         move |v: &ConnectionVector| v.ends[side].first_flight,
@@ -270,6 +270,7 @@ fn habit_columns(side: Side) -> [Column<ConnectionVector>; 5] {
         acks!("quick_acks", quick),
         acks!("prompt_acks", prompt),
         acks!("prompt_ack_segments", prompt_segments),
+        acks!("carried_acks", carried),
         delay.since(2),
     ]
 }

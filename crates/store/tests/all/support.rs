@@ -79,8 +79,15 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
     let times = [(); 3].map(|()| prop::option::of(duration()));
     let sizes = any::<Option<(u32, u32)>>()
         .prop_map(|sizes| sizes.map(|(smallest, largest)| DatagramSizes { smallest, largest }));
-    let acks = (any::<[u32; 3]>(), prop::option::of(duration()))
-        .prop_map(|([quick, prompt, prompt_segments], delay)| AckPolicy { quick, prompt, prompt_segments, delay });
+    let acks = (any::<[u32; 4]>(), prop::option::of(duration())).prop_map(
+        |([quick, prompt, prompt_segments, carried], delay)| AckPolicy {
+            quick,
+            prompt,
+            prompt_segments,
+            carried,
+            delay,
+        },
+    );
     let habits = (optional(), prop::option::of(acks));
     (who, tcp, times, optional(), optional(), sizes, segments(), any::<Option<u32>>(), habits).prop_map(
         |(who, tcp, times, packets, ip_bytes, datagram_sizes, segments, stated_loss_ppm, (first_flight, acks))| {
