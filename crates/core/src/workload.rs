@@ -141,6 +141,21 @@ pub struct Pause {
     pub length: Duration,
 }
 
+/// How an end acknowledges data in order (methods A.13.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AckPolicy {
+    /// Acknowledgements without data of one segment at once, before the first that came with data, waited or acknowledged several.
+    pub quick: u32,
+    /// Acknowledgements without data after those that did not wait.
+    pub prompt: u32,
+    /// Data segments that the prompt ones acknowledged.
+    pub prompt_segments: u32,
+    /// Acknowledgements that came with data.
+    pub carried: u32,
+    /// How long those without data waited in the mean that waited; `None` if none did.
+    pub delay: Option<Duration>,
+}
+
 /// When the monitor saw an ADU, from the connection's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Span {
@@ -328,6 +343,11 @@ pub struct Endpoint {
     pub segments: Option<Segments>,
     /// Loss of its data as the source states it, in parts per million, where segments were not counted.
     pub stated_loss_ppm: Option<u32>,
+    /// Bytes of the first flight of its first ADU that is larger than that: its window at that ADU (methods A.13.2); `None` if no ADU
+    /// told it.
+    pub first_flight: Option<u64>,
+    /// How it acknowledges; `None` if it sent no acknowledgement that tells.
+    pub acks: Option<AckPolicy>,
 }
 
 /// The data segments of one end, as the monitor saw them (methods A.3, A.8). `docs/guide/extraction.md` states the rule of
@@ -622,6 +642,16 @@ impl ConnectionVector {
             || Side::BOTH.into_iter().any(|side| self.ends[side].syn_seen && self.ends[side].window_scale.is_none());
         let both_seen = Side::BOTH.into_iter().all(|side| self.ends[side].syn_seen);
         self.ends[side].max_window.filter(|window| *window > 0 && (unscaled || both_seen))
+    }
+
+    /// The initial window of `side` in segments of the agreed size: its first-flight window, if its first data told it.
+    pub fn initial_window_segments(&self, side: Side) -> Option<u64> {
+        let window = self.ends[side].first_flight?;
+        let first = self.adus.iter().find(|adu| adu.side == side)?;
+        let mss =
+            Side::BOTH.into_iter().filter_map(|side| self.ends[side].mss).min().map_or(ASSUMED_MSS, u64::from).max(1);
+        // Options may take a part of each segment.
+        (first.bytes > window).then(|| (window + mss / 2) / mss)
     }
 
     /// Payload bytes sent by `side`.

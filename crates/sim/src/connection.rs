@@ -1,7 +1,7 @@
 //! One connection of a run: its two ends, and what it leaves behind.
 
 use flowloom_core::path::FlowValues;
-use flowloom_core::play::{Action, EpochTimes, Pauses, Player, PutAway, Script};
+use flowloom_core::play::{Action, EpochTimes, Pauses, Player, PutAway, Script, habits};
 use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Record, Recorder, SourceRecord, WindowRecord};
 use flowloom_core::tcp::congestion::{Setup, Window};
 use flowloom_core::tcp::{self, Endpoint, Phase, Snapshot};
@@ -74,7 +74,8 @@ impl Connection {
             };
             let endpoint = endpoint.offering(offers(&vector, side, config.class(class)));
             let setup = Setup { seed: config.seed, stream: vector.id.wrapping_mul(2) + parity };
-            End { endpoint: endpoint.with_stream(setup, tcp), player: Player::new(side), pauses: Pauses::default() }
+            let endpoint = endpoint.with_stream(setup, tcp).with_habits(&habits(&vector, side, &config.replay), tcp);
+            End { endpoint, player: Player::new(side), pauses: Pauses::default() }
         };
         let script = origin.script(&vector, &config.replay);
         Connection {

@@ -3,15 +3,18 @@
 use std::num::NonZeroU16;
 
 use crate::wire::Flags;
+use crate::workload::ASSUMED_MSS;
 
+use super::acks::{Acknowledged, Acks};
 use super::adus::Runs;
 use super::clock::Clock;
 use super::coverage::Coverage;
 use super::exchange::Sent;
+use super::flight::{self, Flight, Transits};
 use super::gaps::Gaps;
 use super::observer::Seen;
 use super::recovery::{Passed, Recovery, Situation};
-use super::transit::{NEVER, Timed};
+use super::transit::{Answered, NEVER, Timed};
 use super::writes::{self, First, Writes};
 
 /// A jump by more than this many of the largest windows is suspicious (methods A.1.2).
@@ -54,6 +57,10 @@ pub(super) struct End {
     pub writes: Option<Box<Writes>>,
     /// That of its timestamps.
     pub clock: Clock,
+    /// Its first-flight window.
+    pub flight: Flight,
+    /// Its acknowledgements without data, since the first.
+    pub acks: Option<Box<Acks>>,
     /// When `acked` grew.
     pub acked_at: u64,
     /// Its packets as on the link.
@@ -112,6 +119,8 @@ impl End {
             first: First::default(),
             writes: None,
             clock: Clock::default(),
+            flight: Flight::default(),
+            acks: None,
             acked_at: 0,
             packets: 0,
             merged: 0,
@@ -221,6 +230,32 @@ impl End {
         let transit = self.transit();
         let (acked, acked_at, first) = (self.acked, self.acked_at, self.first);
         self.writes.get_or_insert_with(|| Box::new(Writes::new(transit, acked, acked_at, first))).sent(&sent);
+    }
+
+    /// The same data, as its first-flight window needs it.
+    pub fn note_flight(&mut self, passed: &Passed, inside: bool, peer: &End, min_rtt: Option<u64>) {
+        let Passed { start, end, at: now, .. } = *passed;
+        let before = start - self.coverage.low();
+        let mss = peer.mss.map_or(ASSUMED_MSS, u64::from);
+        self.flight.sent(&flight::Sent { start, end, now, before, inside, mss, min_rtt });
+    }
+
+    /// Round trips between the monitor and the end at present.
+    pub fn transits(&self) -> Transits {
+        let recent = self.writes.as_ref().and_then(|writes| writes.recent_transits());
+        recent.or_else(|| self.transit().map(|transit| (transit, transit)))
+    }
+
+    /// It acknowledges `bytes` of the other end while nothing is missing, with data of its own or without.
+    pub fn note_ack(&mut self, answered: &Answered, bytes: u64, with_data: bool) {
+        let transit = self.transit();
+        let acks = self.acks.get_or_insert_default();
+        if with_data {
+            acks.carried();
+        } else if answered.bytes == bytes {
+            // What was sent again is not timed.
+            acks.passed(Acknowledged { segments: answered.segments, since: answered.sample }, transit);
+        }
     }
 
     pub fn recovery(&mut self) -> &mut Recovery {

@@ -15,6 +15,7 @@
 //! in a `slab` each, `connection` knows its roles and its traffic, `tombstone` is what is left of a closed one,
 //! `packed` how those that wait are held, `counts` what is reported.
 
+mod acks;
 mod adus;
 mod clock;
 mod connection;
@@ -26,6 +27,7 @@ mod doubled;
 mod end;
 mod exchange;
 mod extractor;
+mod flight;
 mod flow;
 mod flow_table;
 mod front;

@@ -10,6 +10,7 @@ use crate::workload::{
     Segments, Side,
 };
 
+use super::acks::Acks;
 use super::adus::{self, Bytes, Stream};
 use super::counts::Class;
 use super::coverage::Place;
@@ -195,6 +196,8 @@ impl Observer {
                 + end.timed.heap_bytes()
                 + recovery
                 + end.writes.as_ref().map_or(0, |writes| writes.heap_bytes())
+                + end.flight.heap_bytes()
+                + end.acks.as_ref().map_or(0, |_| size_of::<Acks>())
         };
         self.ends.iter().map(end).sum::<usize>() + self.other_space.as_ref().map_or(0, |_| size_of::<OtherSpace>())
     }
@@ -511,6 +514,7 @@ impl Observer {
             if let Some(writes) = &mut own.writes {
                 writes.lost(high);
             }
+            own.flight.lost();
             let (situation, original) = (own.situation(min_rtt), own.timed.passing_of(start, end));
             if own.recovery().duplicate(passed, original, &situation) != Duplicate::Copy {
                 own.repeated = true;
@@ -521,8 +525,12 @@ impl Observer {
         own.data_segments = own.data_segments.saturating_add(1);
         if start == high && late.is_none() {
             own.note_write(&passed, stamp, inside, peer);
-        } else if let Some(writes) = &mut own.writes {
-            writes.lost(end.max(high));
+            own.note_flight(&passed, inside, peer, min_rtt);
+        } else {
+            if let Some(writes) = &mut own.writes {
+                writes.lost(end.max(high));
+            }
+            own.flight.lost();
         }
         if let Some((hole, opened)) = late {
             let late = Late { passed, hole, lag: now - opened, before_capture: start < first_seen };
@@ -610,6 +618,8 @@ impl Observer {
                     .unwrap_or_default()
             }),
             stated_loss_ppm: None,
+            first_flight: end.flight.window().filter(|_| !self.handshake.is_repeated()),
+            acks: end.acks.as_ref().map(|acks| acks.policy()),
         };
         let last_data = adus.iter().filter_map(|adu| adu.seen).map(|seen| seen.last).max().unwrap_or_default();
         let vector = ConnectionVector {
@@ -713,29 +723,39 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
     }
     if peer.fin && ack > peer.fin_at {
         peer.fin_acked = true;
-        if let Some(sample) = peer.timed.acknowledged(ack, now) {
-            own.sample(sample, seen.payload_bytes == 0);
+        if let Some(answered) = peer.timed.acknowledged(ack, now) {
+            own.sample(answered.sample, seen.payload_bytes == 0);
         }
         ack = peer.fin_at;
     }
     if ack > peer.acked {
         let is_first = peer.acked == 0;
+        let (before, orderly) = (peer.acked, peer.duplicate_acks == 0 && !peer.coverage.has_hole_above(peer.acked));
         peer.acked = ack;
         peer.acked_at = now;
         peer.duplicate_acks = 0;
         if peer.first_ack == NEVER && !is_first {
             peer.first_ack = now;
         }
-        if let Some(sample) = peer.timed.acknowledged(ack, now) {
-            own.sample(sample, seen.payload_bytes == 0);
+        if let Some(answered) = peer.timed.acknowledged(ack, now) {
+            own.sample(answered.sample, seen.payload_bytes == 0);
+            if orderly && !is_first && !seen.flags.fin() {
+                own.note_ack(&answered, ack - before, seen.payload_bytes > 0);
+            }
+        }
+        if peer.flight.awaits(ack) {
+            let transits = peer.transits();
+            peer.flight.acknowledged(now, transits);
         }
     } else if ack == peer.acked
         && seen.payload_bytes == 0
         && seen.flags.0 & (Flags::SYN | Flags::FIN) == 0
-        && seen.window == own.last_window
-        && (seen.ip_id.is_none() || seen.ip_id != own.last_id)
         && peer.coverage.high() > ack
     {
+        peer.flight.repeated();
+        if seen.window != own.last_window || (seen.ip_id.is_some() && seen.ip_id == own.last_id) {
+            return ack;
+        }
         peer.duplicate_acks = peer.duplicate_acks.saturating_add(1);
         if let Some(writes) = &mut peer.writes {
             writes.lost(peer.coverage.high());

@@ -31,6 +31,16 @@ impl Flying {
     }
 }
 
+/// What an acknowledgement says of the timed segments that it covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Answered {
+    /// Since the last of them passed.
+    pub sample: u64,
+    pub segments: u32,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
 /// Segments of one end waiting for their acknowledgement, by sequence number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timed {
@@ -79,13 +89,15 @@ impl Timed {
     }
 
     /// The shortest sample that an acknowledgement up to `ack` gives: that of the last segment it covers.
-    pub fn acknowledged(&mut self, ack: u64, now: u64) -> Option<u64> {
-        let mut latest = None;
+    pub fn acknowledged(&mut self, ack: u64, now: u64) -> Option<Answered> {
+        let mut answered: Option<Answered> = None;
         while self.held > 0 && self.near[0].end <= ack {
-            latest = Some(now - self.near[0].sent);
+            let Flying { sent, len, .. } = self.near[0];
+            let (segments, bytes) = answered.map_or((0, 0), |before| (before.segments, before.bytes));
+            answered = Some(Answered { sample: now - sent, segments: segments + 1, bytes: bytes + u64::from(len) });
             self.remove(0);
         }
-        latest
+        answered
     }
 
     /// Bytes held on the heap.
@@ -200,15 +212,19 @@ impl Handshake {
 mod tests {
     use super::*;
 
+    fn sample(timed: &mut Timed, ack: u64, now: u64) -> Option<u64> {
+        timed.acknowledged(ack, now).map(|answered| answered.sample)
+    }
+
     #[test]
     fn the_shortest_of_the_acknowledged_segments_counts() {
         let mut timed = Timed::default();
         for segment in 1..=100 {
             timed.sent(segment * 100 + 1, 100, segment * 10, None);
         }
-        assert_eq!(timed.acknowledged(301, 50), Some(20));
-        assert_eq!(timed.acknowledged(10_001, 1050), Some(50), "the newest is kept of a flight of any length");
-        assert_eq!(timed.acknowledged(10_001, 1060), None, "each segment once");
+        assert_eq!(sample(&mut timed, 301, 50), Some(20));
+        assert_eq!(sample(&mut timed, 10_001, 1050), Some(50), "the newest is kept of a flight of any length");
+        assert_eq!(sample(&mut timed, 10_001, 1060), None, "each segment once");
     }
 
     #[test]
@@ -217,8 +233,8 @@ mod tests {
         timed.sent(101, 100, 10, None);
         timed.sent(201, 100, 20, None);
         timed.sent_again(1, 50);
-        assert_eq!(timed.acknowledged(101, 42_000), None);
-        assert_eq!(timed.acknowledged(201, 42_020), Some(42_000), "other segments are still timed");
+        assert_eq!(sample(&mut timed, 101, 42_000), None);
+        assert_eq!(sample(&mut timed, 201, 42_020), Some(42_000), "other segments are still timed");
     }
 
     #[test]

@@ -208,6 +208,12 @@ impl Writes {
         self.allowed = 0;
     }
 
+    /// The shortest and the longest of the latest round trips between the monitor and the sender.
+    pub fn recent_transits(&self) -> Option<(u64, u64)> {
+        let transits = &self.transits.values[..usize::from(self.transits.count)];
+        Some((*transits.iter().min()?, *transits.iter().max()?))
+    }
+
     /// New data passed in order.
     pub fn sent(&mut self, sent: &Sent) {
         let gap = sent.now - sent.before;

@@ -3,6 +3,7 @@
 mod blocks;
 pub mod conversation;
 mod datagrams;
+mod habits;
 mod pauses;
 mod player;
 mod prefill;
@@ -12,6 +13,7 @@ mod waits;
 
 pub use blocks::{BlockWriter, Late, Written};
 pub use datagrams::{Datagram, DatagramSink, DatagramSource, Datagrams, Delays, Pacing, Run};
+pub use habits::habits;
 pub use pauses::Pauses;
 pub use player::{AHEAD, Action, EpochTimes, Player};
 pub use prefill::{Placed, Prefill, open_for};

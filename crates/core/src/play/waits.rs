@@ -65,12 +65,26 @@ pub struct ReplayModel {
     pub t_close: bool,
     /// Pauses inside ADUs.
     pub writes: bool,
+    /// Windows at the start.
+    pub first_flight: bool,
+    /// How ends acknowledge.
+    pub acks: bool,
 }
 
 impl ReplayModel {
+    /// Waits alone.
+    const BARE: ReplayModel = ReplayModel {
+        waits: Waits::CORRECTED,
+        lead_in: false,
+        t_close: false,
+        writes: false,
+        first_flight: false,
+        acks: false,
+    };
+
     /// Profile `aikat-2010`: {500 ms, none}, no lead-in, closes at once.
     pub const AIKAT_2010: ReplayModel =
-        ReplayModel { waits: Waits::PUBLISHED, lead_in: false, t_close: false, writes: false };
+        ReplayModel { waits: Waits::PUBLISHED, lead_in: false, t_close: false, ..ReplayModel::BARE };
 
     /// The same for a connection in progress, whose first waits are the rest of waits between data.
     pub const fn in_progress(self) -> ReplayModel {
@@ -79,7 +93,7 @@ impl ReplayModel {
 
     /// `waits` with lead-in and time to close (the default of methods M.3).
     pub const fn with_waits(waits: Waits) -> ReplayModel {
-        ReplayModel { waits, lead_in: true, t_close: true, writes: true }
+        ReplayModel { waits, lead_in: true, t_close: true, writes: true, first_flight: true, acks: true }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What connections share, and the little that is one connection's own.
 
+use std::num::{NonZeroU16, NonZeroU32};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,8 @@ pub struct Config {
     pub window_rules: WindowRules,
     /// Congestion window at the start and after idling.
     pub initial_window: InitialWindow,
+    /// Ends may have an initial window of their own ([`Habits`]). Default on.
+    pub own_initial_windows: bool,
     /// L of RFC 3465: segments by which one acknowledgement may widen the window in slow start; `None` for as much as it
     /// acknowledges (as Linux does). Default 1 (RFC 5681 equation 2).
     pub slow_start_limit: Option<u8>,
@@ -28,6 +32,8 @@ pub struct Config {
     /// How many segments are acknowledged at once before acknowledgements are delayed, at the start and after a pause
     /// of more than a retransmission timeout, as long as the program does not answer (Linux: 16). Default 0.
     pub quick_acks: u8,
+    /// Ends may acknowledge in a way of their own ([`Habits`]). Default on.
+    pub own_acks: bool,
     /// While there is a hole, acknowledgements after the third duplicate wait for others: 5 % of the round-trip time, 1 ms at
     /// most (Linux, `tcp_comp_sack_delay_ns`). Default off.
     pub sack_compression: bool,
@@ -85,10 +91,12 @@ impl Default for Config {
             congestion: Algorithm::NewReno,
             window_rules: WindowRules::Rfc,
             initial_window: InitialWindow::Rfc5681,
+            own_initial_windows: true,
             slow_start_limit: Some(1),
             byte_counting: true,
             delayed_ack: Some(Duration::from_millis(100)),
             quick_acks: 0,
+            own_acks: true,
             sack_compression: false,
             window_growth: false,
             receive_buffer: None,
@@ -360,6 +368,26 @@ pub struct Limits {
     /// The largest receive window it advertises, in bytes. What the header can express is less where it takes a
     /// scale (the multiple of the scale below) or where no scaling is agreed (65,535). At least 1.
     pub max_window: u32,
+}
+
+/// What one end does in its own way and not as its [`Config`] says: a few bytes beside what connections share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Habits {
+    /// Bytes of its congestion window at the start and after idling, to the nearest number of segments.
+    pub initial_window: Option<NonZeroU32>,
+    /// How it acknowledges data in order.
+    pub acks: Option<AckHabit>,
+}
+
+/// How one end acknowledges data in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckHabit {
+    /// Segments that are acknowledged one by one at the start.
+    pub quick: u8,
+    /// Full-sized segments after which it acknowledges at once. At least 1.
+    pub every: u8,
+    /// How long fewer of them wait, in milliseconds; `None` for as long as the configuration says.
+    pub delay: Option<NonZeroU16>,
 }
 
 impl Default for Limits {

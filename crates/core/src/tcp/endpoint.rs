@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use super::agreed::Agreed;
-use super::config::{Config, EcnEcho, Limits, Offers};
+use super::config::{Config, EcnEcho, Habits, Limits, Offers};
 use super::congestion::{WindowCause, WindowRules};
 use super::receiver::{Path, Receiver};
 use super::segment::{SackBlocks, Segment, Timestamps};
@@ -101,6 +101,18 @@ impl Endpoint {
     #[must_use]
     pub fn with_stream(mut self, setup: super::congestion::Setup, config: &Config) -> Endpoint {
         self.sender.set_stream(setup, config);
+        self
+    }
+
+    /// The same endpoint with habits of its own, where `config` allows them. To be called before anything else.
+    #[must_use]
+    pub fn with_habits(mut self, habits: &Habits, config: &Config) -> Endpoint {
+        if config.own_initial_windows && habits.initial_window.is_some() {
+            self.sender.set_initial_window(habits.initial_window, config);
+        }
+        if let Some(acks) = habits.acks.filter(|_| config.own_acks) {
+            self.receiver.set_acks(acks);
+        }
         self
     }
 

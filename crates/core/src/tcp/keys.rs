@@ -321,6 +321,12 @@ impl Tcp {
         Some(self.initial_window).filter(|own| *own != Tcp::of(self.profile).initial_window)
     }
 
+    /// Whether it acknowledges as the profile does.
+    fn acknowledges_as_profile(&self) -> bool {
+        let usual = Tcp::of(self.profile);
+        self.delayed_ack.value == usual.delayed_ack.value && self.quick_acks == usual.quick_acks
+    }
+
     /// What no type can refuse: values that are well formed and impossible. `key` is the path of this table.
     pub fn problems(&self, key: &str) -> Vec<KeyError> {
         let mut found = self.impossible_values();
@@ -446,6 +452,8 @@ impl Tcp {
             },
             timestamps: self.timestamps,
             window_scaling: self.window_scaling,
+            own_initial_windows: self.own_initial_window().is_none(),
+            own_acks: self.acknowledges_as_profile(),
             initial_window: match self.initial_window {
                 0 => tcp::InitialWindow::Rfc5681,
                 segments => tcp::InitialWindow::Segments(segments),

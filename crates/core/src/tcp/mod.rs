@@ -51,7 +51,8 @@ mod sender;
 mod snapshot;
 
 pub use config::{
-    Config, EcnEcho, InitialWindow, Limits, Offers, Profile, ReceiveBuffer, RtoConfig, RtoVariation, Sack,
+    AckHabit, Config, EcnEcho, Habits, InitialWindow, Limits, Offers, Profile, ReceiveBuffer, RtoConfig, RtoVariation,
+    Sack,
 };
 pub use endpoint::Endpoint;
 pub use receiver::shift_for;

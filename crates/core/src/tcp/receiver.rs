@@ -3,9 +3,11 @@
 mod buffer;
 mod rare;
 
+use std::num::NonZeroU16;
+
 use self::buffer::Buffer;
 use self::rare::Rare;
-use super::config::{Config, EcnEcho, Limits, Sack};
+use super::config::{AckHabit, Config, EcnEcho, Limits, Sack};
 use super::deadline::Deadline;
 use super::segment::{SackBlocks, Segment};
 use crate::time::{Duration, Time};
@@ -201,6 +203,10 @@ pub(super) struct Receiver {
     growing: u16,
     /// How many more segments are acknowledged at once.
     quick_acks: u8,
+    /// Full-sized segments after which it acknowledges at once; 0 for what the configuration says.
+    every: u8,
+    /// How many milliseconds fewer of them wait; 0 for what the configuration says.
+    delay_millis: u16,
     program: Program,
     ack_now: bool,
     fin_received: bool,
@@ -231,6 +237,8 @@ impl Receiver {
             shift: 0,
             growing: 0,
             quick_acks: 0,
+            every: 0,
+            delay_millis: 0,
             program: Program::Reads,
             ack_now: false,
             fin_received: false,
@@ -251,6 +259,12 @@ impl Receiver {
         }
     }
 
+    /// Takes a way to acknowledge of this end's own. Before anything arrives.
+    pub(super) fn set_acks(&mut self, habit: AckHabit) {
+        (self.quick_acks, self.every) = (habit.quick, habit.every.max(1));
+        self.delay_millis = habit.delay.map_or(0, NonZeroU16::get);
+    }
+
     /// The shift this end offers in its SYN.
     pub(super) fn offered_shift(&self) -> u8 {
         shift_for(self.max_window)
@@ -269,8 +283,12 @@ impl Receiver {
         self.acknowledge_quickly(config);
     }
 
-    /// Linux (`tcp_incr_quickack`): as many segments at once as half the window holds, at least 2.
+    /// Linux (`tcp_incr_quickack`): as many segments at once as half the window holds, at least 2. An end with a way of its own does so
+    /// at its start alone.
     fn acknowledge_quickly(&mut self, config: &Config) {
+        if self.every > 0 {
+            return;
+        }
         let half_window = self.window(self.shift) / (2 * u32::from(self.mss));
         self.quick_acks = config.quick_acks.min(half_window.clamp(2, 255) as u8);
     }
@@ -655,9 +673,14 @@ impl Receiver {
             }
         }
         let owed = u64::from(self.owed);
-        match config.delayed_ack {
+        let unanswered = match self.every {
+            0 => full,
+            every => full * u64::from(every - 1),
+        };
+        let own_delay = (self.delay_millis > 0).then(|| Duration::from_millis(self.delay_millis.into()));
+        match own_delay.or(config.delayed_ack) {
             Some(delay)
-                if owed <= full
+                if owed <= unanswered
                     && (config.quick_acks > 0 || 2 * owed < u64::from(self.window(self.shift)))
                     && (self.quick_acks == 0 || self.program != Program::Reads) =>
             {

@@ -1,6 +1,8 @@
 //! The state of the sending half, and its accessors. The files below hold the rules that change the state, each as an `impl` of
 //! [`Sender`].
 
+use std::num::NonZeroU32;
+
 mod ack;
 mod bursts;
 mod output;
@@ -56,6 +58,8 @@ pub(super) struct Sender {
     pub(super) retransmissions: u32,
     pub(super) timeouts: u32,
     mss: u16,
+    /// Congestion window at the start in bytes, if it is not the one that connections share.
+    own_initial_window: Option<NonZeroU32>,
     duplicate_acks: u8,
     /// Timeouts since the last acknowledgement of new data.
     expiries: u8,
@@ -115,10 +119,6 @@ impl Forced {
     }
 }
 
-fn initial_window(mss: u16, config: &Config) -> Window {
-    window_of(config.initial_window.bytes(u32::from(mss)), mss, config)
-}
-
 fn window_of(bytes: u32, mss: u16, config: &Config) -> Window {
     Window::new(bytes, u32::from(mss), config.slow_start_limit).under(config.window_rules)
 }
@@ -132,7 +132,11 @@ impl Sender {
             highest: 0,
             end: 1,
             recover: 0,
-            congestion: Congestion::new(&config.congestion, initial_window(mss, config), &Setup { seed: 0, stream: 0 }),
+            congestion: Congestion::new(
+                &config.congestion,
+                window_of(config.initial_window.bytes(u32::from(mss)), mss, config),
+                &Setup { seed: 0, stream: 0 },
+            ),
             recovery_window: 0,
             peer_window: 0,
             repair: None,
@@ -145,6 +149,7 @@ impl Sender {
             retransmissions: 0,
             timeouts: 0,
             mss,
+            own_initial_window: None,
             duplicate_acks: 0,
             expiries: 0,
             in_recovery: false,
@@ -158,7 +163,27 @@ impl Sender {
 
     /// Gives this end a random stream of its own. Before anything is sent.
     pub(super) fn set_stream(&mut self, setup: Setup, config: &Config) {
-        self.congestion = Congestion::new(&config.congestion, initial_window(self.mss, config), &setup);
+        self.congestion = Congestion::new(&config.congestion, self.initial_window(config), &setup);
+    }
+
+    /// Takes an initial window of this end's own. Before anything is sent.
+    pub(super) fn set_initial_window(&mut self, bytes: Option<NonZeroU32>, config: &Config) {
+        self.own_initial_window = bytes;
+        self.congestion.negotiated(self.initial_window(config));
+    }
+
+    /// The congestion window at the start, in bytes.
+    fn initial_bytes(&self, config: &Config) -> u32 {
+        let mss = u32::from(self.mss);
+        match self.own_initial_window {
+            // The original may have had segments of another size.
+            Some(bytes) => (bytes.get().saturating_add(mss / 2) / mss).max(1).saturating_mul(mss),
+            None => config.initial_window.bytes(mss),
+        }
+    }
+
+    fn initial_window(&self, config: &Config) -> Window {
+        window_of(self.initial_bytes(config), self.mss, config)
     }
 
     /// Takes the peer's MSS, and with it the real initial window.
@@ -166,7 +191,7 @@ impl Sender {
         // The MSS counts the options that a segment carries (RFC 6691).
         let options = if timestamps { Timestamps::OPTION_BYTES as u16 } else { 0 };
         self.mss = self.mss.min(peer_mss).saturating_sub(options).max(1);
-        self.congestion.negotiated(initial_window(self.mss, config));
+        self.congestion.negotiated(self.initial_window(config));
     }
 
     /// Whether the timestamp that `segment` echoes is that of the first SYN. To be asked before the segment is handled.
@@ -183,7 +208,7 @@ impl Sender {
         if self.retransmissions > 0 {
             // The timeouts of an acceptor have reduced its window since it was negotiated.
             let window = match linux && (self.retransmissions == 1 || first_arrived) {
-                true => initial_window(self.mss, config),
+                true => self.initial_window(config),
                 false => window_of(u32::from(self.mss), self.mss, config),
             };
             self.congestion.negotiated(window);

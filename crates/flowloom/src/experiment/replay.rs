@@ -15,11 +15,17 @@ pub struct Replay {
     /// option whose key in tcp is given is as that says. Default: true; where tcp.profile is given, that decides the options.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<bool>,
+    /// Window of each end at the start of a connection, where its first flight tells it (methods A.13.2); default: true. An initial window
+    /// of `[tcp]` that is not the profile's wins.
+    pub first_flight: bool,
+    /// Data segments that each end acknowledges at once, and how long its acknowledgements wait (methods A.13.3); default: true. Delays
+    /// and quick acknowledgements of `[tcp]` that are not the profile's win.
+    pub acks: bool,
 }
 
 impl Default for Replay {
     fn default() -> Replay {
-        Replay { writes: true, options: None }
+        Replay { writes: true, options: None, first_flight: true, acks: true }
     }
 }
 

@@ -124,7 +124,8 @@ impl Workload {
             true => play::Waits::CORRECTED,
             false => self.waits.model(),
         };
-        ReplayModel { waits, lead_in: self.lead_in, t_close: self.t_close, writes: self.replay.writes }
+        let Replay { writes, first_flight, acks, .. } = self.replay;
+        ReplayModel { waits, lead_in: self.lead_in, t_close: self.t_close, writes, first_flight, acks }
     }
 
     /// Where the run begins in the workload.

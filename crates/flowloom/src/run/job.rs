@@ -199,6 +199,9 @@ impl<'a> Job<'a> {
             observed.notes.extend(clocks.iter().map(clock_note));
             observed.problems.extend(problems.iter().map(|why| Problem::Host { text: why.to_string() }));
         }
+        if let Some(observed) = &mut driven.observed {
+            observed.notes.extend(live::not_replayed(&config));
+        }
         let (writer, incomplete, cut) = recorder.finish();
         (driven.noticed.incomplete, driven.noticed.cut) = (incomplete, cut);
         if let Some(status) = driven.observed.as_ref().and_then(|observed| observed.guest) {

@@ -3,6 +3,7 @@
 use std::num::NonZeroU16;
 use std::path::Path;
 
+use flowloom_core::tcp;
 use flowloom_core::time::Duration;
 use flowloom_live::addresses::{self, Addressing};
 use flowloom_live::guests::Guest;
@@ -11,7 +12,7 @@ use flowloom_live::host::testbed::Kind;
 use flowloom_live::plan::{Need, TooMuch};
 use flowloom_live::{LiveError, Observed, Options, Program};
 use flowloom_report::facts::{Late, LiveFacts};
-use flowloom_sim::RunError;
+use flowloom_sim::{Config, RunError};
 use flowloom_store::run_folder::{LateWhat, LatenessRow};
 use flowloom_store::workload::WorkloadError;
 
@@ -89,6 +90,23 @@ pub fn facts(observed: &Observed, options: &Options) -> LiveFacts {
         notes: observed.notes.clone(),
         problems: observed.problems.iter().map(ToString::to_string).collect(),
     }
+}
+
+/// What vectors say of the TCP of their ends and a kernel decides by itself, in words.
+pub fn not_replayed(config: &Config) -> impl Iterator<Item = String> {
+    let any = |allows: fn(&tcp::Config) -> bool| config.classes.iter().any(|class| allows(&class.tcp));
+    [
+        (
+            config.replay.first_flight && any(|tcp| tcp.own_initial_windows),
+            "workload.replay.first-flight = true is not the kernel's to choose: all connections begin with the window of [tcp]",
+        ),
+        (
+            config.replay.acks && any(|tcp| tcp.own_acks),
+            "workload.replay.acks = true is not the kernel's to choose: it decides by itself when to acknowledge",
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(is_so, words)| is_so.then(|| words.to_owned()))
 }
 
 /// The rows of `lateness.parquet`.

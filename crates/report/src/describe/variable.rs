@@ -36,6 +36,8 @@ pub enum Variable {
     InitiatorWindow,
     /// Largest window an acceptor advertised.
     AcceptorWindow,
+    /// Segments of the first flight of an end's first data.
+    InitialWindow,
     /// Share of an initiator's data segments that were lost.
     InitiatorLoss,
     /// Share of an acceptor's data segments that were lost.
@@ -113,6 +115,7 @@ impl Variable {
             Variable::MinRtt => facts("min_rtt_ns", "minimum RTT", "connections", Time),
             Variable::InitiatorWindow => facts("initiator_window_bytes", "initiator's window", "initiators", Bytes),
             Variable::AcceptorWindow => facts("acceptor_window_bytes", "acceptor's window", "acceptors", Bytes),
+            Variable::InitialWindow => facts("initial_window_segments", "initial window", "ends", Count),
             Variable::InitiatorLoss => facts("initiator_loss", "loss from initiator", "connections", Share),
             Variable::AcceptorLoss => facts("acceptor_loss", "loss from acceptor", "connections", Share),
             Variable::FlowBytes => facts("flow_bytes", "bytes per flow", "flows", Bytes),

@@ -153,7 +153,7 @@ const REPLAYABLE: [&str; 5] =
 /// Connections of flow records, which do not tell who sent when.
 pub(super) const TOTALS_ONLY: &str = "totals_only";
 
-const OF_CONNECTIONS: [Variable; 16] = [
+const OF_CONNECTIONS: [Variable; 17] = [
     Variable::Epochs,
     Variable::ConnectionBytes,
     Variable::RequestBytes,
@@ -168,6 +168,7 @@ const OF_CONNECTIONS: [Variable; 16] = [
     Variable::MinRtt,
     Variable::InitiatorWindow,
     Variable::AcceptorWindow,
+    Variable::InitialWindow,
     Variable::InitiatorLoss,
     Variable::AcceptorLoss,
 ];
@@ -231,6 +232,7 @@ impl Describer {
         ] {
             sketches.add(window, vector.window(side));
             self.unknown_windows += u64::from(vector.window(side).is_none());
+            sketches.add(Variable::InitialWindow, vector.initial_window_segments(side));
             let end = &vector.ends[side];
             let sent = end.segments.is_none_or(|segments| segments.data > 0);
             sketches.add(loss, end.loss_rate().filter(|_| sent).map(|rate| (rate * 1e6).round() as u64));

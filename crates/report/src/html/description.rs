@@ -35,7 +35,7 @@ enum Place {
 /// A picture: id, title, place and variable.
 type Kind = (&'static str, &'static str, Place, Variable);
 
-const KINDS: [Kind; 43] = [
+const KINDS: [Kind; 44] = [
     ("response-time", "Response time", Place::Connections, Variable::ResponseTime),
     ("duration", "Connection duration", Place::Connections, Variable::Duration),
     ("request", "Request size", Place::Connections, Variable::RequestBytes),
@@ -50,6 +50,7 @@ const KINDS: [Kind; 43] = [
     ("rtt", "Minimum round-trip time", Place::Connections, Variable::MinRtt),
     ("initiator-window", "Initiator's window", Place::Connections, Variable::InitiatorWindow),
     ("acceptor-window", "Acceptor's window", Place::Connections, Variable::AcceptorWindow),
+    ("initial-window", "Initial window", Place::Connections, Variable::InitialWindow),
     ("initiator-loss", "Loss from the initiator", Place::Connections, Variable::InitiatorLoss),
     ("acceptor-loss", "Loss from the acceptor", Place::Connections, Variable::AcceptorLoss),
     ("load-left", "Load by the second, left to right", Place::Loads, Variable::LoadFromLeft),

@@ -42,7 +42,7 @@ const CONNECTION: [&str; 17] = [
     "t_close_ns",
 ];
 /// The columns of an end, each behind `initiator_` or `acceptor_`.
-const END: [&str; 22] = [
+const END: [&str; 28] = [
     "host_number",
     "address",
     "port",
@@ -65,6 +65,12 @@ const END: [&str; 22] = [
     "smallest_datagram_bytes",
     "largest_datagram_bytes",
     "stated_loss_ppm",
+    "first_flight_bytes",
+    "quick_acks",
+    "prompt_acks",
+    "prompt_ack_segments",
+    "carried_acks",
+    "ack_delay_ns",
 ];
 /// The counts of segments of an end, behind those: all of them are filled, or none.
 const SEGMENTS: [&str; 19] = [
@@ -422,6 +428,12 @@ mod tests {
             smallest_datagram_bytes: Some(1),
             largest_datagram_bytes: Some(1),
             stated_loss_ppm: Some(1),
+            first_flight_bytes: Some(1),
+            quick_acks: Some(1),
+            prompt_acks: Some(1),
+            prompt_ack_segments: Some(1),
+            carried_acks: Some(1),
+            ack_delay_ns: Some(1),
             segments: None,
         };
         let adu = StoredAdu {

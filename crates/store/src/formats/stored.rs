@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, PerSide, Repaired, Repeated, Segments, Side,
-    Span,
+    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, PerSide, Repaired, Repeated,
+    Segments, Side, Span,
 };
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,7 @@ record! {
         max_window_unscaled_bytes: u16, window_scale: u8, sack: bool, timestamps: bool, ecn: bool,
         min_transit_ns: u64, lead_in_ns: u64, fin_wait_ns: u64, packets: u64, ip_bytes: u64, bare_acks: u64,
         oversized_segments: u64, smallest_datagram_bytes: u32, largest_datagram_bytes: u32, stated_loss_ppm: u32,
+        first_flight_bytes: u64, quick_acks: u32, prompt_acks: u32, prompt_ack_segments: u32, carried_acks: u32, ack_delay_ns: u64,
         segments: StoredSegments,
     }
 }
@@ -146,6 +147,12 @@ impl From<&Endpoint> for StoredEnd {
             smallest_datagram_bytes: end.datagram_sizes.map(|sizes| sizes.smallest),
             largest_datagram_bytes: end.datagram_sizes.map(|sizes| sizes.largest),
             stated_loss_ppm: end.stated_loss_ppm,
+            first_flight_bytes: end.first_flight,
+            quick_acks: end.acks.map(|acks| acks.quick),
+            prompt_acks: end.acks.map(|acks| acks.prompt),
+            prompt_ack_segments: end.acks.map(|acks| acks.prompt_segments),
+            carried_acks: end.acks.map(|acks| acks.carried),
+            ack_delay_ns: nanos(end.acks.and_then(|acks| acks.delay)),
             segments: end.segments.as_ref().map(StoredSegments::from),
         }
     }
@@ -266,6 +273,11 @@ impl StoredEnd {
                 largest: largest.or(smallest).unwrap_or_default(),
             }),
         };
+        let counts = [self.quick_acks, self.prompt_acks, self.prompt_ack_segments, self.carried_acks];
+        let has_acks = self.ack_delay_ns.is_some() || counts.iter().any(Option::is_some);
+        let [quick, prompt, prompt_segments, carried] = counts.map(Option::unwrap_or_default);
+        let delay = self.ack_delay_ns.map(Duration::from_nanos);
+        let acks = has_acks.then_some(AckPolicy { quick, prompt, prompt_segments, carried, delay });
         Endpoint {
             host: self.address.map(Host::Address).or(self.host_number.map(Host::Number)),
             port: self.port,
@@ -288,6 +300,8 @@ impl StoredEnd {
             datagram_sizes,
             segments: self.segments.map(StoredSegments::segments),
             stated_loss_ppm: self.stated_loss_ppm,
+            first_flight: self.first_flight_bytes,
+            acks,
         }
     }
 }

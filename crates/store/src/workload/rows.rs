@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{
-    Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, Repaired, Repeated, Segments, Side, Span,
+    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, Repaired, Repeated, Segments, Side,
+    Span,
 };
 
 use crate::table::{Column, Row, column, derived, element, list};
@@ -51,6 +52,9 @@ impl Row for ConnectionVector {
         ];
         for side in Side::BOTH {
             columns.extend(endpoint_columns(side));
+        }
+        for side in Side::BOTH {
+            columns.extend(habit_columns(side));
         }
         columns.push(adus());
         columns.extend([
@@ -143,6 +147,8 @@ fn end_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         datagram_sizes: _,
         segments: _,
         stated_loss_ppm: _,
+        first_flight: _,
+        acks: _,
     } = Endpoint::default();
     vec![
         end!("port", port),
@@ -235,6 +241,48 @@ fn segment_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         segments!("missing_bytes", missing_bytes),
         segments!("missing_acked_bytes", missing_acked_bytes),
         segments!("unacked_bytes", unacked_bytes),
+    ]
+}
+
+/// The columns of what an end's TCP was seen to do.
+fn habit_columns(side: Side) -> [Column<ConnectionVector>; 6] {
+    macro_rules! acks {
+        ($name:literal, $field:ident) => {
+            column(
+                &name(side, $name),
+                move |v: &ConnectionVector| v.ends[side].acks.map(|acks| acks.$field),
+                move |v, x: Option<u32>| {
+                    if let Some(x) = x {
+                        v.ends[side].acks.get_or_insert_default().$field = x;
+                    }
+                },
+            )
+            .since(2)
+        };
+    }
+    // A field added to it must become a column: this stops compiling until it does.
+    let AckPolicy { quick: _, prompt: _, prompt_segments: _, carried: _, delay: _ } = AckPolicy::default();
+    let first_flight = column(
+        &name(side, "first_flight_bytes"),
+        move |v: &ConnectionVector| v.ends[side].first_flight,
+        move |v, x| v.ends[side].first_flight = x,
+    );
+    let delay = column(
+        &name(side, "ack_delay_ns"),
+        move |v: &ConnectionVector| v.ends[side].acks.and_then(|acks| acks.delay),
+        move |v, x: Option<Duration>| {
+            if x.is_some() {
+                v.ends[side].acks.get_or_insert_default().delay = x;
+            }
+        },
+    );
+    [
+        first_flight.since(2),
+        acks!("quick_acks", quick),
+        acks!("prompt_acks", prompt),
+        acks!("prompt_ack_segments", prompt_segments),
+        acks!("carried_acks", carried),
+        delay.since(2),
     ]
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, IpVersion, Label, LinkSide,
-    Pattern, Pause, PerSide, Protocol, Segments, Side, Span,
+    AckPolicy, Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, IpVersion, Label,
+    LinkSide, Pattern, Pause, PerSide, Protocol, Segments, Side, Span,
 };
 use proptest::prelude::*;
 
@@ -80,8 +80,18 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
     let times = [(); 3].map(|()| prop::option::of(duration()));
     let sizes = any::<Option<(u32, u32)>>()
         .prop_map(|sizes| sizes.map(|(smallest, largest)| DatagramSizes { smallest, largest }));
-    (who, tcp, times, packets, sizes, segments(), any::<Option<u32>>()).prop_map(
-        |(who, tcp, times, packets, datagram_sizes, segments, stated_loss_ppm)| {
+    let acks = (any::<[u32; 4]>(), prop::option::of(duration())).prop_map(
+        |([quick, prompt, prompt_segments, carried], delay)| AckPolicy {
+            quick,
+            prompt,
+            prompt_segments,
+            carried,
+            delay,
+        },
+    );
+    let habits = (optional(), prop::option::of(acks));
+    (who, tcp, times, packets, sizes, segments(), any::<Option<u32>>(), habits).prop_map(
+        |(who, tcp, times, packets, datagram_sizes, segments, stated_loss_ppm, (first_flight, acks))| {
             let ((host, port), (syn_seen, rst_seen, mss, windows, options)) = (who, tcp);
             let ([sack, timestamps, ecn], (packets, ip_bytes, bare_acks, oversized)) = (options, packets);
             let (max_window, max_window_unscaled, window_scale) = windows;
@@ -108,6 +118,8 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
                 datagram_sizes,
                 segments,
                 stated_loss_ppm,
+                first_flight,
+                acks,
             }
         },
     )

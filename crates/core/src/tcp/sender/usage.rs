@@ -91,7 +91,7 @@ impl Sender {
         let open = !self.in_recovery && self.unacknowledged >= self.recover && !self.is_reducing();
         let clean = self.repair.as_ref().is_none_or(|repair| repair.board.is_clean());
         if open && clean && self.highest >= self.end {
-            let least = u64::from(config.initial_window.bytes(u32::from(self.mss)));
+            let least = u64::from(self.initial_bytes(config));
             self.congestion.on_application_limited(used.max(least) as u32);
         }
     }
@@ -99,7 +99,7 @@ impl Sender {
     /// The window after `idle` without sending, which is longer than a timeout: the initial window, or in Linux half for each
     /// timeout that has passed but no less than that (`tcp_cwnd_restart`).
     pub(super) fn restart(&mut self, idle: Duration, config: &Config) -> u32 {
-        let initial = config.initial_window.bytes(u32::from(self.mss));
+        let initial = self.initial_bytes(config);
         if config.window_rules == WindowRules::Rfc {
             return initial;
         }

@@ -1,0 +1,82 @@
+//! What the ends of a replayed connection do in their own way: windows at the start and acknowledgements as in the original (methods
+//! A.13.2 and A.13.3).
+
+use std::num::{NonZeroU16, NonZeroU32};
+
+use crate::play::ReplayModel;
+use crate::tcp::{AckHabit, Habits};
+use crate::workload::{AckPolicy, ConnectionVector, Side};
+
+/// Full-sized segments that TCP acknowledges at once where nothing else is known (RFC 5681 section 4.2).
+const USUAL: u32 = 2;
+
+/// The habits of the end `side` of the connection of `vector`.
+///
+/// A window that was seen at a later ADU is taken for the initial one: little had been sent before, which does not fill a window, and
+/// a window that is not filled does not grow.
+pub fn habits(vector: &ConnectionVector, side: Side, model: &ReplayModel) -> Habits {
+    let end = &vector.ends[side];
+    let window = end.first_flight.filter(|_| model.first_flight);
+    Habits {
+        initial_window: window.and_then(|bytes| NonZeroU32::new(bytes.try_into().unwrap_or(u32::MAX))),
+        acks: end.acks.filter(|_| model.acks).map(habit),
+    }
+}
+
+fn habit(policy: AckPolicy) -> AckHabit {
+    let AckPolicy { quick, prompt, prompt_segments, carried, delay } = policy;
+    let every = match (prompt_segments + prompt / 2).checked_div(prompt) {
+        // One that waited would have waited for others.
+        Some(every) if delay.is_some() => every.max(USUAL),
+        Some(every) => every,
+        None if delay.is_some() || carried > 0 => USUAL,
+        None => 1,
+    };
+    let saturated = |number: u32| u8::try_from(number).unwrap_or(u8::MAX);
+    let millis = |nanos: u64| u16::try_from(nanos.div_ceil(1_000_000)).unwrap_or(u16::MAX);
+    AckHabit {
+        quick: saturated(quick),
+        every: saturated(every).max(1),
+        delay: delay.and_then(|delay| NonZeroU16::new(millis(delay.as_nanos()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::play::Waits;
+    use crate::time::Duration;
+
+    #[test]
+    fn policies_become_habits() {
+        let ms = Duration::from_millis(40);
+        let policy =
+            |quick, prompt, prompt_segments, delay| AckPolicy { quick, prompt, prompt_segments, carried: 0, delay };
+        let answers = AckPolicy { carried: 1, ..policy(3, 0, 0, None) };
+        for (policy, expected) in [
+            (policy(3, 0, 0, None), (3, 1, None)),
+            (answers, (3, 2, None)),
+            (policy(0, 0, 0, Some(ms)), (0, 2, Some(40))),
+            (policy(16, 10, 19, None), (16, 2, None)),
+            (policy(0, 10, 10, Some(ms)), (0, 2, Some(40))),
+            (policy(1_000, 2, 2_000, None), (255, 255, None)),
+        ] {
+            let AckHabit { quick, every, delay } = habit(policy);
+            assert_eq!((quick, every, delay.map(NonZeroU16::get)), expected, "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn switches_leave_them_out() {
+        let mut vector = ConnectionVector::default();
+        vector.ends.acceptor.first_flight = Some(4_380);
+        vector.ends.acceptor.acks = Some(AckPolicy { prompt: 1, prompt_segments: 2, ..AckPolicy::default() });
+        let model = ReplayModel { first_flight: true, acks: true, ..ReplayModel::with_waits(Waits::CORRECTED) };
+        let of = |model| habits(&vector, Side::Acceptor, &model);
+        assert_eq!(of(model).initial_window.map(NonZeroU32::get), Some(4_380));
+        assert_eq!(of(ReplayModel { first_flight: false, ..model }).initial_window, None);
+        assert!(of(model).acks.is_some());
+        assert_eq!(of(ReplayModel { acks: false, ..model }).acks, None);
+        assert_eq!(habits(&vector, Side::Initiator, &model), Habits::default());
+    }
+}
