@@ -16,6 +16,7 @@
 //! | `aqm`, `control`, `sharing` | laws of queue disciplines |
 //! | `long_flows` | flows of half a minute and more over every queue |
 //! | `marks`, `dctcp`, `delay` | laws of flows that heed marks, or delay and rate: ECN; DCTCP; Vegas, BBR |
+//! | `first_flight` | first-flight windows and acknowledgement policies found at a monitor, beside the true ones |
 //! | `metamorphic` | what must not change |
 //! | `dependence` | estimates of the Hurst parameter |
 //! | `efficiency`, `lengths` | datagrams in cells; the histogram of lengths that a linear programme finds |
@@ -40,6 +41,7 @@ mod dependence;
 mod draws;
 mod efficiency;
 mod figure;
+mod first_flight;
 mod lab;
 mod long_flows;
 mod loss_response;
@@ -91,6 +93,7 @@ pub const GROUPS: [&str; 20] = [
     "cell-queue",
     "satellite",
     "multiplexing",
+    "first-flight",
 ];
 
 /// The rows of one of [`GROUPS`], or of [`REFERENCES`]; none of another name.
@@ -116,6 +119,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "cell-queue" => cell_queue::rows(effort),
         "satellite" => satellite::rows(effort),
         "multiplexing" => multiplexing::rows(effort),
+        "first-flight" => first_flight::rows(effort),
         REFERENCES => references::rows(effort),
         _ => Vec::new(),
     }
