@@ -218,9 +218,7 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
                 clear.of_small as f64
             });
         }
-        // With the bursts of Linux a flight over a slow link is found too short (LIMITATIONS.md).
-        let rough = if profile == Profile::Linux { &ROUGH[..2] } else { &ROUGH[..] };
-        for &(words, change) in rough {
+        for (words, change) in ROUGH {
             let rough = of_all(&Config::of(profile), 0, each, change);
             let what = format!("{name}, {words}: wrong windows, of {} known", rough.known);
             row(what, "methods A.13.2", Expected::AtMost(0.01 * rough.known as f64), rough.wrong());
@@ -231,11 +229,8 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
         let ratio = |part: u64| part as f64 / all.max(1) as f64;
         let what = format!("{name}, replayed: windows found again, of {all}");
         row(what, "methods A.13.2", Expected::AtLeast(0.9), ratio(windows));
-        // A Linux receiver acknowledges at once what ends with PSH, whatever else it does.
-        if profile != Profile::Linux {
-            let what = format!("{name}, replayed: segments per acknowledgement found again, of {all}");
-            row(what, "methods A.13.3", Expected::AtLeast(0.9), ratio(acks));
-        }
+        let what = format!("{name}, replayed: segments per acknowledgement found again, of {all}");
+        row(what, "methods A.13.3", Expected::AtLeast(0.9), ratio(acks));
     }
     let paced = Config { pacing: true, ..Config::of(Profile::Linux) };
     let found = of_all(&paced, 0, each, |_| {});

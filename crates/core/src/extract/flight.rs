@@ -17,7 +17,7 @@ const SLACK: u64 = 1_000_000;
 /// A flight that takes more than this part of the time until the next one is paced, by its sender or a slow link.
 const LONGEST_PART: u64 = 3;
 
-/// The gap behind a flight is longer than this many times the longest gap inside it.
+/// The gap behind a flight is longer than this many times the longest gap inside it, and than the one after it.
 const LONGER_GAP: u64 = 2;
 
 /// One segment behind the gap may be a retransmission. An acknowledgement that releases data releases more, because the window grows.
@@ -73,6 +73,8 @@ pub(super) struct Passing {
     acked_at: u64,
     /// Round trips between monitor and sender at that time.
     transits: Transits,
+    /// How long nothing passed behind the flight.
+    gap: u64,
     /// Segments behind the flight, and when the last of them passed.
     released: u8,
     released_at: u64,
@@ -174,6 +176,7 @@ impl Passing {
             most_bytes: bytes,
             acked_at: NEVER,
             transits: None,
+            gap: 0,
             released: 0,
             released_at: 0,
         }
@@ -209,8 +212,12 @@ impl Passing {
             if gap <= LONGER_GAP * self.longest_gap || LONGEST_PART * took > sent.now - self.first_at {
                 return Finding::Paced;
             }
+            self.gap = gap;
         } else if sent.now - self.released_at > (latest - earliest) + SLACK {
             return Finding::NotFull;
+        } else if self.gap <= LONGER_GAP * (sent.now - self.released_at) {
+            // Beside a receiver behind a slow link, all segments are as far apart as the link takes for one.
+            return Finding::Paced;
         }
         (self.released, self.released_at) = (self.released + 1, sent.now);
         if self.released < RELEASED { Finding::Open } else { Finding::Window }
