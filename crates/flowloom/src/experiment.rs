@@ -93,7 +93,8 @@ impl Experiment {
         let problems: Vec<Error> = possible.into_iter().map(Error::from).collect();
         let told: Vec<String> = errors.iter().filter_map(|error| error.key.clone()).collect();
         // Of a value, the machine says more than that it is out of bounds.
-        for error in errors.iter_mut().filter(|error| error.key.is_some()) {
+        let is_taken = |key: &Option<String>| key.as_ref().is_none_or(|key| taken.contains(key));
+        for error in errors.iter_mut().filter(|error| !is_taken(&error.key)) {
             if let Some(problem) = problems.iter().find(|problem| problem.key == error.key) {
                 error.cause.clone_from(&problem.cause);
             }

@@ -279,8 +279,9 @@ impl Walk<'_> {
     fn value(&mut self, path: &KeyPath, node: &Node, stated: &Value) {
         let schema = resolve(self.root, stated);
         // The bounds of a key are narrower than those of its form.
-        if let Some(bounds) = refused_number(node, stated) {
-            let bounds = Bounds::of(stated).map_or(bounds, |bounds| bounds.in_words());
+        let own = || Bounds::of(stated).or_else(|| Bounds::of(schema));
+        if let Some(bounds) = refused_number(node, stated).or_else(|| refused_number(node, schema)) {
+            let bounds = own().map_or(bounds, |bounds| bounds.in_words());
             return self.problem(path, node.place, ProblemKind::Range { found: shown(node), bounds });
         }
         let before = self.found.len();
@@ -317,7 +318,7 @@ impl Walk<'_> {
             }
             Some(Ok(amount)) => {
                 // A key has bounds of its own beside the form that it refers to.
-                let refused = amount.and_then(|amount| Bounds::of(stated)?.refuse(amount, &shown(node)));
+                let refused = amount.and_then(|amount| own()?.refuse(amount, &shown(node)));
                 if let Some(bounds) = refused {
                     let found = shown(node);
                     self.problem(path, node.place, ProblemKind::Range { found, bounds });
@@ -432,8 +433,10 @@ impl Walk<'_> {
     fn wrong_type(&mut self, path: &KeyPath, node: &Node, schema: &Value) {
         let (found, mut expected) = (in_a_word(node), self.expected(schema));
         if let NodeValue::Plain(Value::String(text)) = &node.value {
+            let schema = resolve(self.root, schema);
+            let of_table = words(resolve(self.root, &schema["properties"]["kind"])).map(|kind| ("kind", kind));
             let kinds: Vec<(&str, &str)> =
-                alternatives(resolve(self.root, schema)).filter_map(|branch| self.kind_of(branch)).collect();
+                alternatives(schema).filter_map(|branch| self.kind_of(branch)).chain(of_table).collect();
             let known: Vec<&str> = kinds.iter().map(|(_, kind)| *kind).collect();
             if let Some((tag, kind)) = nearest(text, &known).zip(kinds.first()).map(|(kind, (tag, _))| (tag, kind)) {
                 expected = format!("a table such as {{ {tag} = \"{kind}\" }}");

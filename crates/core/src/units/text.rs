@@ -72,16 +72,22 @@ pub(super) fn scaled(number: &str, scale: u64) -> Option<u64> {
 
 /// How `number` times `scale` compares with the whole number that it was `rounded` to; `None` if it is no number.
 pub(crate) fn beside_rounded(number: &str, scale: u64, rounded: u64) -> Option<Ordering> {
-    // All places that decide where 64 bits hold the number; what is cut off is less than any of them.
-    const PLACES: usize = 18;
+    // As many as the schema states. Units such as hours have no exact decimal numbers: what is cut off decides nothing there.
+    const PLACES: usize = 12;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let fraction = fraction.trim_end_matches('0');
     let (kept, cut) = fraction.split_at_checked(fraction.len().min(PLACES))?;
     let digits = |text: &str| if text.is_empty() { Some(0) } else { text.parse::<u128>().ok() };
     let unit = 10_u128.pow(kept.len() as u32);
-    let stated = digits(whole)?.checked_mul(unit)?.checked_add(digits(kept)?)?.checked_mul(scale.into())?;
+    let least = digits(whole)?.checked_mul(unit)?.checked_add(digits(kept)?)?;
     let rounded = u128::from(rounded).checked_mul(unit)?;
-    Some(stated.cmp(&rounded).then(if cut.is_empty() { Ordering::Equal } else { Ordering::Greater }))
+    let [least, most] = [least, least + 1].map(|stated| stated.saturating_mul(scale.into()));
+    Some(match cut {
+        "" => least.cmp(&rounded),
+        _ if least >= rounded => Ordering::Greater,
+        _ if most <= rounded => Ordering::Less,
+        _ => Ordering::Equal,
+    })
 }
 
 /// `value` with three significant digits and no exponent: `0.0123`, `1.23`, `45.6`, `789`, `1234`.
@@ -106,6 +112,9 @@ mod tests {
             ("1.50000000000000000000000001", 1_024, 1_536, Ordering::Greater),
             ("7.", 1, 7, Ordering::Equal),
             (".9", 1, 1, Ordering::Less),
+            (".99999999999999999999999", 1, 1, Ordering::Less),
+            // A sixth of a minute.
+            ("0.16666666666666666", 60_000_000_000, 10_000_000_000, Ordering::Equal),
         ] {
             assert_eq!(beside_rounded(number, scale, rounded), Some(wanted), "{number}");
         }
