@@ -30,7 +30,7 @@ pub use lab_members::{Agent, LabAdmit, LabEnrol, LabInit, LabInvite, LabLogs, La
 pub use model::{Calculation, Model, PipeModel, QueueModel};
 pub use overhead::Overhead;
 pub use shared::{Capture, Form, GuestSide, Load};
-use shared::{rate, whole};
+use shared::{rate, seed, whole};
 
 const TERMS_AND_EXIT_CODES: &str = "\
 Terms:
@@ -201,17 +201,19 @@ Examples:
   flowloom report runs/a -o a.html
   flowloom report runs/a runs/b -o both.html")]
     Report(Report),
-    /// Check that workloads and run folders are what was written
+    /// Check workloads and run folders for damage
     #[command(after_help = "\
-Every file is read to its end and compared with the digests that it carries, or that manifest.json
-has of it (docs/reference/schemas.md). The exit code is 1 if a file is damaged or missing.
+The command reads every file to its end and compares it with the digests in the file itself or in
+manifest.json (docs/reference/schemas.md). The exit code is 1 if a file is damaged or missing, and
+3 if the command was interrupted before it had read all files.
 
 Lines of the answer:
-  whole        the file is what was written
-  unprotected  it can be read; files of earlier versions carry no digests
-  unlisted     it was put into a run folder by another program
-  damaged      it is not what was written, or cannot be read
-  missing      the manifest or index lists it, and it is not there
+  whole        the file has the bytes that were written
+  unprotected  the file can be read and has no digest; earlier versions wrote none
+  unlisted     manifest.json or index.json does not list it: another program put it there, or
+               renamed it
+  damaged      the file has other bytes than were written, or cannot be read
+  missing      manifest.json or index.json lists it, and it is not there
 
 Examples:
   flowloom verify campus.parquet
@@ -536,7 +538,7 @@ pub struct Calibrate {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<Quantity<Duration>>,
     /// Seed [default: the experiment's first]
-    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Number of loads to calibrate in parallel [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
@@ -595,7 +597,7 @@ pub struct Run {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Workload")]
     pub duration: Option<Quantity<Duration>>,
     /// Seed; may be repeated, for a run with each
-    #[arg(long = "seed", value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = "Run")]
+    #[arg(long = "seed", value_name = "N", value_parser = seed, allow_negative_numbers = true, help_heading = "Run")]
     pub seeds: Vec<u64>,
     /// What differs between seeds of a capture or workload: "blocks", "jitter 2s" or "nothing" [default: blocks, with several seeds]
     #[arg(long, value_name = "HOW", help_heading = "Run")]

@@ -1,47 +1,44 @@
 //! Scripts of the lab: from files, and what is wrong with them to the user.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use flowloom::lab::script::diagnostic::Diagnostic;
 use flowloom::lab::script::parser::MOST_BYTES;
 use flowloom::lab::script::place::Files;
+use flowloom::store::regular;
 
-use flowloom::Error;
+use flowloom::{Error, decoded};
 
 use crate::diagnostics;
 
 /// The name and the text of a script; "-" is standard input.
 pub fn read(path: &Path) -> Result<(String, String), Error> {
-    let read = match path.as_os_str() == "-" {
-        true => text(std::io::stdin().lock()).map(|text| ("standard input".to_owned(), text)),
-        false => File::open(path)
-            .map_err(|error| error.to_string())
-            .and_then(text)
-            .map(|text| (path.display().to_string(), text)),
-    };
-    read.map_err(|problem| Error::new(format_args!("{}: {problem}", path.display())))
+    let unreadable = |error| Error::new(format_args!("{}: {error}", path.display()));
+    if path.as_os_str() == "-" {
+        let name = "standard input".to_owned();
+        return Ok((name.clone(), text(std::io::stdin().lock(), &name, unreadable)?));
+    }
+    let name = path.display().to_string();
+    let file = regular::open(path).map_err(unreadable)?;
+    Ok((name.clone(), text(file, &name, unreadable)?))
 }
 
 /// A file that the script called `from` includes as `named`: beside it, unless the name begins at the root.
 pub fn included(from: &str, named: &str) -> Result<(String, String), String> {
     let path = Path::new(from).parent().unwrap_or(Path::new("")).join(named);
     let name = path.display().to_string();
-    let text = File::open(&path).map_err(|error| error.to_string()).and_then(text);
-    text.map(|text| (name.clone(), text)).map_err(|problem| format!("{name}: {problem}"))
+    let unreadable = |error| Error::new(format_args!("{name}: {error}"));
+    let text = regular::open(&path).map_err(unreadable).and_then(|file| text(file, &name, unreadable));
+    text.map(|text| (name.clone(), text)).map_err(|error| error.to_string())
 }
 
-/// What stands in a file, and no more of it than is taken anyway.
-fn text(file: impl Read) -> Result<String, String> {
+/// What stands in the file called `name`, and no more of it than is taken anyway.
+fn text(file: impl Read, name: &str, unreadable: impl Fn(std::io::Error) -> Error) -> Result<String, Error> {
     let mut bytes = Vec::new();
     // One byte more shows that it is too long.
-    file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
-        format!("line {line} is no text in UTF-8")
-    })
+    file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    decoded(bytes, name, "a script is text in UTF-8")
 }
 
 /// Most warnings, and most errors, that are printed.

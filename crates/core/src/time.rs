@@ -126,6 +126,12 @@ impl Duration {
         Duration(self.0.saturating_sub(rhs.0))
     }
 
+    /// As experiments write it, in the largest unit of which it is a whole number: `876000h`, `90s`, `1us`.
+    pub fn written(self) -> String {
+        let unit = Duration::UNITS.iter().rev().find(|(_, scale)| self.0 >= *scale && self.0.is_multiple_of(*scale));
+        unit.map_or("0ms".to_owned(), |(unit, scale)| format!("{}{unit}", self.0 / scale))
+    }
+
     /// Whether this is [`Self::ZERO`].
     pub const fn is_zero(self) -> bool {
         self.0 == 0
@@ -205,6 +211,13 @@ impl FromStr for Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for text in ["0ms", "1ns", "1us", "1500us", "500ms", "90s", "2min", "1h", "876000h"] {
+            assert_eq!(text.parse::<Duration>().unwrap().written(), text);
+        }
+    }
 
     #[test]
     fn reads_what_netem_users_write() {

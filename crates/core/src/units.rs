@@ -119,6 +119,8 @@ mod tests {
         assert_eq!("65000p".parse(), Ok(Limit::Packets(65_000)));
         assert_eq!("64k".parse(), Ok(Limit::Bytes(65_536)));
         assert!("100".parse::<Limit>().is_err());
+        let error = "99999999999999g".parse::<Limit>().unwrap_err().to_string();
+        assert_eq!(error, "\"99999999999999g\" is too large for a queue limit");
     }
 
     #[test]

@@ -38,6 +38,34 @@ impl Display for Place {
     }
 }
 
+/// The place of the byte at `offset` in the text of a file.
+pub fn place(text: &str, offset: usize, file: &str) -> Place {
+    let mut end = offset.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let before = &text[..end];
+    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+    Place {
+        file: file.to_owned(),
+        line: Some(1 + before.matches('\n').count()),
+        // A byte order mark is no column.
+        column: Some(1 + before[line_start..].trim_start_matches('\u{feff}').chars().count()),
+    }
+}
+
+/// The text that `bytes` of the file called `name` are.
+///
+/// # Errors
+/// They are not UTF-8; where. `hint` says what they should be.
+pub fn decoded(bytes: Vec<u8>, name: &str, hint: &str) -> Result<String, Error> {
+    String::from_utf8(bytes).map_err(|error| {
+        let (sound, _) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
+        let at = place(&String::from_utf8_lossy(sound), sound.len(), name);
+        Error::usage("this is not UTF-8").hint(hint).at(at)
+    })
+}
+
 /// Why something could not be done.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use flowloom_store::regular;
 use toml::de::DeTable;
 
 pub use flowloom_core::keys::Quantity;
@@ -11,7 +12,7 @@ pub use flowloom_core::queue::keys::{Per, Queue};
 pub use flowloom_core::tcp::keys::{Tcp, TcpClass};
 pub use flowloom_sim::keys::{Bottleneck, Ends, Link, Network, Pair, Part, RateChoice, Route, Shape, Topology};
 
-use crate::error::{Error, KeyError};
+use crate::error::{Error, KeyError, decoded};
 
 mod diagnosis;
 mod keys;
@@ -19,6 +20,7 @@ mod live;
 mod load;
 mod nodes;
 mod page;
+mod pruned;
 mod replay;
 mod rtt;
 mod schema;
@@ -27,10 +29,12 @@ mod sources;
 mod vary;
 mod workload;
 
+pub use diagnosis::explain;
 use diagnosis::located;
-pub use diagnosis::{explain, place};
 pub use keys::{Experiment, Measure, Run};
+use nodes::with_whole_numbers;
 pub use page::keys_page;
+use pruned::{covers, follows, pruned};
 pub use schema::schema;
 use set::set;
 
@@ -38,13 +42,6 @@ pub use live::{Devices, Live, MOST_HOSTS, MOST_WORKERS};
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
 pub use vary::Vary;
 pub use workload::{Correction, DatagramModel, LossChoice, Waits, Workload};
-
-/// Whether what the schema says of the key `told` is enough about `key`: other keys of a table mean nothing beside a wrong one, and a
-/// table nothing with a wrong one in it.
-fn covers(told: &str, key: &str) -> bool {
-    let table = |key: &str| key.rsplit_once('.').map_or(String::new(), |(table, _)| table.to_owned());
-    table(told) == table(key) || told.strip_prefix(key).is_some_and(|below| below.starts_with(['.', '[']))
-}
 
 /// A path with marks where it is not UTF-8.
 fn utf8(path: &Path) -> PathBuf {
@@ -68,12 +65,8 @@ impl Experiment {
     /// The file cannot be read; all that is wrong with it.
     pub fn read(path: &Path) -> Result<Experiment, Error> {
         let name = path.display();
-        let bytes = std::fs::read(path).map_err(|error| Error::new(format_args!("{name}: {error}")))?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let (sound, _) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
-            let at = place(&String::from_utf8_lossy(sound), sound.len(), &name.to_string());
-            Error::usage("this is not UTF-8").hint("an experiment is text in UTF-8").at(at)
-        })?;
+        let bytes = regular::read(path).map_err(|error| Error::new(format_args!("{name}: {error}")))?;
+        let text = decoded(bytes, &name.to_string(), "an experiment is text in UTF-8")?;
         let experiment = Experiment::parse(&text, &name.to_string())?;
         Ok(experiment.relative_to(path.parent().unwrap_or(Path::new(""))))
     }
@@ -84,22 +77,33 @@ impl Experiment {
     /// All that is wrong with it, each with its place and key.
     pub fn parse(text: &str, name: &str) -> Result<Experiment, Error> {
         let document = DeTable::parse(text).map_err(|error| explain(&error, text, name))?;
-        let mut errors = schema::errors(document.get_ref(), text, name);
+        let refused = schema::problems(document.get_ref());
+        let mut errors = schema::errors(&refused, text, name);
         let explained = |error: toml::de::Error| explain(&error, text, name);
-        let read = toml::from_str::<Experiment>(text);
-        if let Ok(experiment) = &read {
-            let problems: Vec<Error> = experiment.problems().into_iter().map(Error::from).collect();
-            let told: Vec<String> = errors.iter().filter_map(|error| error.key.clone()).collect();
-            // Of a value, the machine says more than that it is out of bounds.
-            for error in errors.iter_mut().filter(|error| error.key.is_some()) {
-                if let Some(problem) = problems.iter().find(|problem| problem.key == error.key) {
-                    error.cause.clone_from(&problem.cause);
-                }
+        let read = toml::from_str::<Experiment>(text).or_else(|error| {
+            let table = toml::from_str(text).map(toml::Value::Table).map(with_whole_numbers);
+            table.and_then(toml::Value::try_into).map_err(|_| error)
+        });
+        let (possible, taken) = match &read {
+            Ok(experiment) => (experiment.problems(), Vec::new()),
+            Err(_) => {
+                let rest = toml::from_str(text).ok().and_then(|table| pruned(table, refused));
+                rest.map_or_else(Default::default, |(rest, taken)| (rest.problems(), taken))
             }
-            let is_told = |key: &String| told.iter().any(|told| covers(told, key));
-            let others = problems.into_iter().filter(|error| !error.key.as_ref().is_some_and(is_told));
-            errors.extend(others.map(|error| located(error, text, name)));
+        };
+        let problems: Vec<Error> = possible.into_iter().map(Error::from).collect();
+        let told: Vec<String> = errors.iter().filter_map(|error| error.key.clone()).collect();
+        // Of a value, the machine says more than that it is out of bounds.
+        let is_taken = |key: &Option<String>| key.as_ref().is_none_or(|key| taken.contains(key));
+        for error in errors.iter_mut().filter(|error| !is_taken(&error.key)) {
+            if let Some(problem) = problems.iter().find(|problem| problem.key == error.key) {
+                error.cause.clone_from(&problem.cause);
+            }
         }
+        let is_told =
+            |key: &String| told.iter().any(|told| covers(told, key)) || taken.iter().any(|taken| follows(taken, key));
+        let others = problems.into_iter().filter(|error| !error.key.as_ref().is_some_and(is_told));
+        errors.extend(others.map(|error| located(error, text, name)));
         if let Some(error) = Error::all(errors) {
             return Err(error.in_order());
         }
@@ -152,9 +156,10 @@ impl Experiment {
 
     /// `error`, with the place of its key in the experiment file at `path`.
     pub fn locate(error: Error, path: &Path) -> Error {
-        match std::fs::read_to_string(path) {
-            Ok(text) => located(error, &text, &path.display().to_string()),
-            Err(_) => error,
+        let text = regular::read(path).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        match text {
+            Some(text) => located(error, &text, &path.display().to_string()),
+            None => error,
         }
     }
 
@@ -258,6 +263,14 @@ mod tests {
         let run = Run { seeds: vec![1, u64::MAX], ..Run::default() };
         let error = Experiment { run, ..Experiment::default() }.check().unwrap_err();
         assert!(error.cause.contains("run.seeds[1] of 18446744073709551615 is above 9223372036854775807"), "{error}");
+    }
+
+    #[test]
+    fn whole_numbers_may_have_a_point() {
+        let text =
+            |one: &str| format!("[tcp]\ninitial-window = {one}\n[run]\nseeds = [{one}]\n[live]\nworkers = {one}\n");
+        assert_eq!(Experiment::parse(&text("3.0"), "x"), Experiment::parse(&text("3"), "x"));
+        assert!(failure(&text("3.5")).contains("tcp.initial-window: expected a whole number"));
     }
 
     #[test]

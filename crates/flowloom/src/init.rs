@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use flowloom_core::keys::Bounds;
 use flowloom_core::keys::walk::{KeyPath, schema_at};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
@@ -166,11 +167,16 @@ fn load(facts: &WorkloadFacts) -> String {
 
 /// What the schema says of a key.
 fn meaning(path: &str) -> String {
-    let described = KeyPath::parse(path).and_then(|path| {
+    let key = KeyPath::parse(path).and_then(|path| {
         let (last, table) = path.split_last()?;
-        schema_at(schema(), &table)?["properties"][last.as_str()]["description"].as_str()
+        schema_at(schema(), &table)?["properties"].get(last.as_str())
     });
-    described.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+    let Some(key) = key else { return String::new() };
+    let described = key["description"].as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    match Bounds::of(key) {
+        Some(bounds) => format!("{described} Possible: {}.", bounds.in_words()),
+        None => described,
+    }
 }
 
 /// Adds a comment in lines of at most 100 characters.

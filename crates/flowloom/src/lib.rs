@@ -69,7 +69,7 @@ pub use compare::{Compared, compare};
 pub use context::{Context, Event, Observer, Silent, Step, Stop, Unit};
 pub use convert::{Conversion, Converted, convert};
 pub use describe::{DescribeOptions, Description, RunDescription, describe, describe_run};
-pub use error::{Error, ErrorKind, KeyError, Place, nearest};
+pub use error::{Error, ErrorKind, KeyError, Place, decoded, nearest};
 pub use experiment::Experiment;
 pub use extract::{ExtractOptions, Packets, check_output, extract};
 pub use extraction::{

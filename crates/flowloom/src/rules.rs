@@ -12,8 +12,10 @@ use flowloom_report::compare::{Bound, Demand, Outcome, Rule, Unknown};
 use flowloom_report::metric::{Metric, Unit};
 use flowloom_report::statistics::Statistic;
 
-use crate::error::{Error, nearest};
-use crate::experiment::{explain, place};
+use flowloom_store::regular;
+
+use crate::error::{Error, nearest, place};
+use crate::experiment::explain;
 
 /// A rules file as written.
 #[derive(Deserialize)]
@@ -81,7 +83,8 @@ impl Wrong {
 /// Reads the rules file at `path`.
 pub fn read(path: &Path) -> Result<Vec<Rule>, Error> {
     let name = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| Error::new(format_args!("{name}: {error}")))?;
+    let unreadable = |error| Error::new(format_args!("{name}: {error}"));
+    let text = regular::read_text(path).map_err(unreadable)?;
     parse(&text, &name.to_string())
 }
 

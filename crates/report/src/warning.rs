@@ -259,7 +259,7 @@ impl Warning {
                 percent(share)
             ),
             Warning::CloseNotSeen { connections, share } => format!(
-                "of {} ({}) the close is not seen in both worlds; the distances of clean connections leave them out",
+                "of {} ({}) the close is not seen in both the original and the replay; the distances of clean connections leave them out",
                 counted(*connections, "connection"),
                 percent(share)
             ),

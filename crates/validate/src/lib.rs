@@ -72,7 +72,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 20] = [
+pub const GROUPS: [&str; 21] = [
     "transcripts",
     "queueing",
     "slow-start",

@@ -10,7 +10,7 @@ use flowloom::core::cell::slot::MicroDynamics;
 use flowloom::time::Duration;
 use flowloom::units::{Limit, Rate};
 
-use super::shared::{Capture, Form, GuestSide, rate, whole};
+use super::shared::{Capture, Form, GuestSide, rate, seed};
 
 /// `flowloom model`
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub struct Model {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<Duration>,
     /// Seed [default: the experiment's first]
-    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// How to read captures
     #[command(flatten)]
@@ -155,7 +155,7 @@ pub struct QueueModel {
     #[arg(long, value_name = "CELLS", num_args = 0..=1, require_equals = true, default_missing_value = "10000000", value_parser = clap::value_parser!(u64).range(1..))]
     pub simulate: Option<u64>,
     /// Seed of the simulation
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
     /// Number of lags of the autocorrelation
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=10_000), allow_negative_numbers = true)]

@@ -181,14 +181,22 @@ pub struct Form {
     pub json_stream: bool,
 }
 
-/// A count or a seed.
+/// A count.
 pub(super) fn whole(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("not a whole number from 0 to {}", u64::MAX))
+}
+
+/// A seed, as files can hold it.
+pub(super) fn seed(text: &str) -> Result<u64, String> {
+    let seed = text.parse().ok().filter(|seed| *seed <= i64::MAX as u64);
+    seed.ok_or_else(|| format!("not a whole number from 0 to {}", i64::MAX))
 }
 
 /// A rate; a whole number alone is of bit/s, as in an experiment.
 pub(super) fn rate<T: std::str::FromStr>(text: &str) -> Result<T, T::Err> {
     match text.parse::<u64>() {
+        // The reader says what is wrong with it as it was typed.
+        Ok(0) => text.parse(),
         Ok(bits) => format!("{bits}bit/s").parse(),
         Err(_) => text.parse(),
     }

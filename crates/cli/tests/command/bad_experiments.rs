@@ -137,7 +137,7 @@ fn everything_else_that_cannot_be() {
         ("tcp", "initial-window = 5000", "tcp.initial-window of 5000 segments is above 1000"),
         ("tcp", "rto-min = \"0ms\"", "tcp.rto-min must be above zero"),
         ("tcp", "rto-min = \"3h\"", "tcp.rto-min of 3h is above the longest timeout"),
-        ("tcp", "delayed-ack = \"10s\"", "tcp.delayed-ack of 10s is too long (at most 500 ms"),
+        ("tcp", "delayed-ack = \"10s\"", "tcp.delayed-ack of 10s is too long (at most 500ms"),
         ("tcp", "ecn = true", "tcp.ecn: expected \"off\" or \"on\", found true"),
         ("tcp", "sack = 1", "tcp.sack: expected \"off\" or"),
         ("tcp", "mss = 100", "unknown key \"mss\""),

@@ -275,6 +275,33 @@ fn a_full_disk() {
     assert_eq!(left, 0, "nothing half-written is left on a full disk");
 }
 
+/// Where there is no room for the report, the tables stay, and the error says where.
+#[test]
+fn a_disk_that_the_report_fills() {
+    let bench = Bench::new();
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/demo.pcap.gz");
+    let small = bench.path("small");
+    std::fs::create_dir(&small).unwrap();
+    for (size, seeds) in [("900k", &["--seed", "1"][..]), ("1700k", &["--seed", "1", "--seed", "2", "--jobs", "1"])] {
+        let mounted =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(&small).status();
+        if !mounted.is_ok_and(|status| status.success()) {
+            return skip("cli: full disk", Need::MOUNT);
+        }
+        let run = bench.flowloom(&[&["run", demo, "-o", "small/r"], seeds].concat());
+        let named = run.err.lines().find_map(|line| Some(line.split_once("what was recorded is in ")?.1.to_owned()));
+        let left = named.as_deref().map(|folder| bench.flowloom(&["describe", folder]).code);
+        let whole = bench.flowloom(&["describe", "small/r"]).code;
+        assert!(Command::new("umount").arg(&small).status().unwrap().success());
+        run.failed(1, &["report.html: No space left", "describe, compare and report read it"]);
+        assert_eq!(left, Some(0), "{}", run.err);
+        if seeds.len() > 2 {
+            run.failed(1, &["complete are the runs of seeds 1 in small/r"]);
+            assert_eq!(whole, 0);
+        }
+    }
+}
+
 #[test]
 fn a_workload_of_a_newer_format() {
     let bench = Bench::new();

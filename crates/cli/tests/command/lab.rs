@@ -82,7 +82,7 @@ error: s.ns:5:3: an argument or \")\" is expected here, not \"}\"
     bench.flowloom(&["lab", "check", "l.ns"]).succeeded();
     bench.flowloom(&["lab", "check", "l.ns", "--strict"]).failed(2, &["error: l.ns:1:16: a \";\" is missing"]);
     bench.file("b.ns", b"cluster {\n\xff }");
-    bench.flowloom(&["lab", "check", "b.ns"]).failed(1, &["b.ns: line 2 is no text in UTF-8"]);
+    bench.flowloom(&["lab", "check", "b.ns"]).failed(2, &["error: b.ns:2:1: this is not UTF-8"]);
     bench.flowloom(&["lab", "check", "none.ns"]).failed(1, &["none.ns: "]);
 }
 

@@ -183,6 +183,12 @@ fn a_run_of_another_seed_is_damage() {
     for command in [&["describe", "s"][..], &["compare", "s"], &["report", "s", "-o", "s.html"]] {
         bench.flowloom(command).failed(1, &[wanted]);
     }
+    // Another run of the same seed.
+    bench.flowloom(&["run", "w.parquet", "-o", "x", "--rate", "1gbit", "--seed", "2"]).succeeded();
+    fs::remove_dir_all(bench.path("s/seed-2")).unwrap();
+    fs::rename(bench.path("x"), bench.path("s/seed-2")).unwrap();
+    let found = answer(&bench, &["s"], 1);
+    assert!(found.to_string().contains("s/seed-2: it holds another run than the one that index.json lists"), "{found}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -14,107 +14,162 @@ use super::Distribution;
 use super::error::DistributionError;
 use super::law::{Law, Rounding};
 
-/// A law as it is written, with quantities `Q` for what has the unit of the values: a number in the unit of its key, or a text
+/// A distribution as it is written, with quantities `Q` for what has the unit of the values: a number in the unit of its key, or a text
 /// with a unit of its own. `docs/reference/models.md` explains the keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(rename = "distribution-of-{Q}")]
-#[expect(missing_docs, reason = "the keys are the parameters of `Law`")]
 pub enum WrittenLaw<Q> {
-    /// Always `value`.
-    Constant { value: Q },
-    /// From `min` to `max`.
-    Uniform { min: Q, max: Q },
-    /// Cut at zero.
-    Normal { mean: Q, sd: Q },
-    /// By its mean.
-    Exponential { mean: Q },
-    /// By median and mean, by median and sigma, or by mu and sigma.
+    /// The same value always.
+    Constant {
+        /// The value.
+        value: Q,
+    },
+    /// All values between two limits are equally likely.
+    Uniform {
+        /// Smallest value.
+        min: Q,
+        /// Largest value.
+        max: Q,
+    },
+    /// Normal distribution without values below zero.
+    Normal {
+        /// Mean before these values are left out.
+        mean: Q,
+        /// Standard deviation before these values are left out.
+        sd: Q,
+    },
+    /// Exponential distribution.
+    Exponential {
+        /// Mean.
+        mean: Q,
+    },
+    /// Lognormal distribution, by median and mean, by median and sigma, or by mu and sigma.
     #[serde(bound(deserialize = "Q: Deserialize<'de>"))]
     Lognormal {
+        /// Median.
         #[schemars(default)]
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         median: Option<Q>,
+        /// Mean.
         #[schemars(default)]
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         mean: Option<Q>,
+        /// Mean of the natural logarithm.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mu: Option<f64>,
+        /// Standard deviation of the natural logarithm.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(min = 0))]
         sigma: Option<f64>,
     },
-    /// By the smallest value and the tail index.
+    /// Pareto distribution.
     Pareto {
+        /// Smallest value.
         min: Q,
+        /// Tail index.
         #[schemars(extend("exclusiveMinimum" = 0))]
         shape: f64,
     },
-    /// The same up to `max`.
+    /// Pareto distribution between two limits.
     BoundedPareto {
+        /// Smallest value.
         min: Q,
+        /// Largest value.
         max: Q,
+        /// Tail index.
         #[schemars(extend("exclusiveMinimum" = 0))]
         shape: f64,
     },
-    /// By scale and shape.
+    /// Weibull distribution.
     Weibull {
+        /// Scale: 63.2 % of the values are below it.
         scale: Q,
+        /// Shape.
         #[schemars(extend("exclusiveMinimum" = 0))]
         shape: f64,
     },
-    /// By scale and shape.
+    /// Gamma distribution.
     Gamma {
+        /// Scale: the mean divided by the shape.
         scale: Q,
+        /// Shape.
         #[schemars(range(max = 1000000), extend("exclusiveMinimum" = 0))]
         shape: f64,
     },
-    /// By its mean and its smallest value, which is 1 if it is not given.
+    /// Geometric distribution.
     #[serde(bound(deserialize = "Q: Deserialize<'de>"))]
     Geometric {
+        /// Mean.
         mean: Q,
+        /// Smallest value; default: 1.
         #[schemars(default)]
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         min: Option<Q>,
     },
-    /// By place and spread of the logarithm to base 2.
+    /// Log-extreme distribution: the logarithm to base 2 has an extreme value distribution.
     LogExtreme {
+        /// Location of the logarithm to base 2.
         alpha: f64,
+        /// Scale of the logarithm to base 2.
         #[schemars(extend("exclusiveMinimum" = 0))]
         beta: f64,
     },
-    /// Values with their probabilities.
-    Empirical { values: Vec<(Q, f64)> },
-    /// Values with their cumulative probabilities.
-    Linear { points: Vec<(Q, f64)> },
-    /// log2 of the share above with log2 of the value.
-    LogLog { points: Vec<(f64, f64)> },
-    /// Several laws with their weights.
-    Mixture { parts: Vec<Part<Q>> },
-    /// Without what lies outside of the limits.
+    /// Listed values.
+    Empirical {
+        /// Values with their probabilities.
+        values: Vec<(Q, f64)>,
+    },
+    /// Distribution function of straight lines between points.
+    Linear {
+        /// Values with their cumulative probabilities.
+        points: Vec<(Q, f64)>,
+    },
+    /// Complementary distribution function of straight lines between points in logarithms to base 2.
+    LogLog {
+        /// Logarithm of the share of larger values, with the logarithm of the value.
+        points: Vec<(f64, f64)>,
+    },
+    /// Mixture of distributions.
+    Mixture {
+        /// Distributions with their weights.
+        parts: Vec<Part<Q>>,
+    },
+    /// Another distribution without the values outside of two limits.
     #[serde(bound(deserialize = "Q: Deserialize<'de>"))]
     Truncated {
+        /// The other distribution.
         of: Box<WrittenLaw<Q>>,
+        /// Lower limit; default: 0.
         #[schemars(default)]
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         min: Option<Q>,
+        /// Upper limit; default: none.
         #[schemars(default)]
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         max: Option<Q>,
     },
-    /// With what lies outside moved to the limits.
+    /// Another distribution whose values outside of two limits become the limits.
     #[serde(bound(deserialize = "Q: Deserialize<'de>"))]
     Clipped {
+        /// The other distribution.
         of: Box<WrittenLaw<Q>>,
+        /// Lower limit; default: 0.
         #[schemars(default)]
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         min: Option<Q>,
+        /// Upper limit; default: none.
         #[schemars(default)]
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         max: Option<Q>,
     },
-    /// In whole numbers of the smallest unit.
-    Rounded { of: Box<WrittenLaw<Q>>, to: Rounding },
+    /// Another distribution in whole numbers of the smallest unit.
+    Rounded {
+        /// The other distribution.
+        of: Box<WrittenLaw<Q>>,
+        /// Direction of rounding.
+        to: Rounding,
+    },
 }
 
 /// A part of a mixture.
@@ -122,10 +177,10 @@ pub enum WrittenLaw<Q> {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "part-of-{Q}")]
 pub struct Part<Q> {
-    /// Its probability.
+    /// Probability of this distribution.
     #[schemars(range(min = 0))]
     pub weight: f64,
-    /// Its law.
+    /// The distribution.
     pub of: WrittenLaw<Q>,
 }
 
@@ -274,7 +329,8 @@ impl JsonSchema for Distribution {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let forms = vec![generator.subschema_for::<f64>(), generator.subschema_for::<WrittenLaw<f64>>()];
+        let number = json_schema!({ "type": "number", "minimum": 0 });
+        let forms = vec![number, generator.subschema_for::<WrittenLaw<f64>>()];
         text_or_other("drawn-number", "A number, or the distribution it is drawn from.", forms)
     }
 }

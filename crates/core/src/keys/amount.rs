@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::time::Duration;
+use crate::units::text::{beside_rounded, number_and_unit};
 use crate::units::{Limit, Rate};
 
 /// What a text counts, in the smallest unit. Amounts of different things have no order.
@@ -21,8 +22,7 @@ pub enum Amount {
 impl Amount {
     /// The amount that a bound states, behind a word (`jitter 1h`) or alone; `None` if it states none.
     pub fn of_bound(text: &str) -> Option<Amount> {
-        let is_word = |word: &str| word.chars().all(|c| c.is_ascii_lowercase());
-        let text = text.split_once(' ').filter(|(word, _)| is_word(word)).map_or(text, |(_, amount)| amount);
+        let text = without_word(text);
         let time = || text.parse::<Duration>().ok().map(Amount::from);
         let limit = || text.parse::<Limit>().ok().map(Amount::from);
         let rate = || text.parse::<Rate>().ok().and_then(Amount::of_rate);
@@ -33,6 +33,23 @@ impl Amount {
     /// Of a rate; `None` if it is unlimited.
     pub fn of_rate(rate: Rate) -> Option<Amount> {
         rate.bits_per_second().map(Amount::Rate)
+    }
+
+    /// How what `text` says compares with the whole number that it was rounded to: `99.5bit` is less than 100 bit/s. Of a plain
+    /// number the smallest unit is meant.
+    pub(super) fn of_text(self, text: &str) -> Ordering {
+        let Some((number, unit)) = number_and_unit(without_word(text)) else { return Ordering::Equal };
+        let scale_in = |units: &[(&str, u64)]| {
+            units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(_, scale)| *scale)
+        };
+        let scale = match self {
+            _ if unit.is_empty() => Some(1),
+            Amount::Time(_) => scale_in(&Duration::UNITS),
+            Amount::Bytes(_) => scale_in(&Limit::UNITS),
+            Amount::Packets(_) => None,
+            Amount::Rate(_) => Rate::scale_of(unit),
+        };
+        scale.and_then(|scale| beside_rounded(number, scale, self.number())).unwrap_or(Ordering::Equal)
     }
 
     /// How many of the smallest unit.
@@ -46,6 +63,12 @@ impl Amount {
     pub(super) fn is_like(self, other: Amount) -> bool {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
+}
+
+/// An amount without the word in front of it, if there is one.
+pub(super) fn without_word(text: &str) -> &str {
+    let is_word = |word: &str| word.chars().all(|c| c.is_ascii_lowercase());
+    text.split_once(' ').filter(|(word, _)| is_word(word)).map_or(text, |(_, amount)| amount)
 }
 
 impl From<Duration> for Amount {

@@ -4,9 +4,11 @@
 //! The schema states them by two keywords of our own beside the form of the text: `"least": "10us"` and `"most": "10ms"`. A
 //! list has bounds of different things: `"least": ["1p", "1514b"]` of a limit in packets or bytes.
 
+use std::cmp::Ordering;
+
 use serde_json::Value;
 
-use super::amount::Amount;
+use super::amount::{Amount, without_word};
 use super::written::units_of;
 
 /// A bound as it is written, and the amount.
@@ -32,11 +34,16 @@ impl<'a> Bounds<'a> {
         (bounds != Bounds::default()).then_some(bounds)
     }
 
-    /// What an amount must be, if it is outside: `between 10us and 10ms`.
-    pub fn refuse(&self, amount: Amount) -> Option<String> {
+    /// What an amount, written as `text`, must be if it is outside: `between 10us and 10ms`. What `text` says counts, and not
+    /// the whole number that it is rounded to.
+    pub fn refuse(&self, amount: Amount, text: &str) -> Option<String> {
         let (least, most) = (like(&self.least, amount), like(&self.most, amount));
-        let is_outside = least.is_some_and(|(_, least)| amount < least) || most.is_some_and(|(_, most)| amount > most);
-        is_outside.then(|| said(least, most))
+        let of_text = amount.of_text(text);
+        let beside = |(_, bound): Bound<'_>| amount.partial_cmp(&bound).map(|order| order.then(of_text));
+        let is_outside =
+            least.and_then(beside) == Some(Ordering::Less) || most.and_then(beside) == Some(Ordering::Greater);
+        // A part of the smallest unit is above zero.
+        is_outside.then(|| if of_text.is_eq() { said(least, most) } else { said_exactly(least, most) })
     }
 
     /// The same for readers who look up a key.
@@ -84,8 +91,17 @@ fn like<'a>(bounds: &[Bound<'a>], amount: Amount) -> Option<Bound<'a>> {
 fn said(least: Option<Bound<'_>>, most: Option<Bound<'_>>) -> String {
     match (least, most) {
         // Nothing is between it and zero.
-        (Some((_, Amount::Time(1))), None) => "above zero".to_owned(),
-        (Some((_, Amount::Time(1))), Some((most, _))) => format!("above zero and at most {most}"),
+        (Some((_, Amount::Time(1) | Amount::Rate(1))), None) => "above zero".to_owned(),
+        (Some((_, Amount::Time(1))), Some((most, _))) => {
+            format!("above zero and at most {}", without_word(most))
+        }
+        (least, most) => said_exactly(least, most),
+    }
+}
+
+/// The same where a part of the smallest unit counts.
+fn said_exactly(least: Option<Bound<'_>>, most: Option<Bound<'_>>) -> String {
+    match (least, most) {
         (Some((least, _)), Some((most, _))) => format!("between {least} and {most}"),
         (Some((least, _)), None) => format!("{least} or more"),
         (None, Some((most, _))) => format!("at most {most}"),
@@ -195,15 +211,25 @@ mod tests {
     fn amounts_are_refused_in_words() {
         let schema = serde_json::json!({ "least": ["1p", "1514b"], "most": "32m" });
         let bounds = Bounds::of(&schema).unwrap();
-        assert_eq!(bounds.refuse(Amount::Packets(0)).as_deref(), Some("1p or more"));
-        assert_eq!(bounds.refuse(Amount::Bytes(1_513)).as_deref(), Some("between 1514b and 32m"));
-        assert_eq!(bounds.refuse(Amount::Bytes((32 << 20) + 1)).as_deref(), Some("between 1514b and 32m"));
+        assert_eq!(bounds.refuse(Amount::Packets(0), "0p").as_deref(), Some("1p or more"));
+        assert_eq!(bounds.refuse(Amount::Bytes(1_513), "1513b").as_deref(), Some("between 1514b and 32m"));
+        // Rounded, they are inside.
+        for text in ["1513.5b", "1513.99999999999999999999b", "1.4785k"] {
+            assert!(bounds.refuse(Amount::Bytes(1_514), text).is_some(), "{text}");
+        }
+        for text in ["33554432.4b", "32768.0000001k"] {
+            assert!(bounds.refuse(Amount::Bytes(32 << 20), text).is_some(), "{text}");
+        }
+        assert_eq!(bounds.refuse(Amount::Bytes(1_514), "1514.4b"), None);
+        assert_eq!(bounds.refuse(Amount::Bytes((32 << 20) + 1), "33554433b").as_deref(), Some("between 1514b and 32m"));
         for inside in [Amount::Packets(u64::MAX), Amount::Bytes(1_514), Amount::Bytes(32 << 20), Amount::Time(0)] {
-            assert_eq!(bounds.refuse(inside), None);
+            assert_eq!(bounds.refuse(inside, ""), None);
         }
         assert_eq!(bounds.in_words(), "1p or more, between 1514b and 32m");
         let schema = serde_json::json!({ "least": "1ns" });
-        assert_eq!(Bounds::of(&schema).unwrap().refuse(Amount::Time(0)).as_deref(), Some("above zero"));
+        assert_eq!(Bounds::of(&schema).unwrap().refuse(Amount::Time(0), "0ns").as_deref(), Some("above zero"));
+        let refused = Bounds::of(&schema).unwrap().refuse(Amount::Time(1), "0.9ns");
+        assert_eq!(refused.as_deref(), Some("1ns or more"));
         assert_eq!(Bounds::of(&serde_json::json!({ "minimum": 3 })), None);
     }
 }

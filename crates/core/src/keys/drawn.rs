@@ -22,6 +22,9 @@ pub trait Number: Written + Clone {
     /// The most that a constant may be.
     const MOST: Option<&'static str> = None;
 
+    /// A text that [`Number::impossible`] refuses although it has neither bound.
+    const NEVER: Option<&'static str> = None;
+
     /// Smallest units in the unit that logarithms are of: seconds, bytes, bit/s, a share of one.
     const UNIT: f64;
 
@@ -41,13 +44,14 @@ impl Number for Duration {
     }
 
     fn impossible(&self) -> Option<String> {
-        (*self > Rules::MAX_DELAY).then(|| format!("too long (at most {})", Rules::MAX_DELAY))
+        (*self > Rules::MAX_DELAY).then(|| format!("too long (at most {})", Rules::MAX_DELAY.written()))
     }
 }
 
 impl Number for Rate {
     const LEAST: Option<&'static str> = Some("100bit");
     const MOST: Option<&'static str> = Some("100tbit");
+    const NEVER: Option<&'static str> = Some("unlimited");
     const UNIT: f64 = 1.0;
 
     fn number(&self) -> f64 {
@@ -55,7 +59,10 @@ impl Number for Rate {
     }
 
     fn impossible(&self) -> Option<String> {
-        Rate::impossible(*self)
+        match *self {
+            Rate::UNLIMITED => Some("not possible here: leave the key out for no limit".to_owned()),
+            rate => rate.impossible(),
+        }
     }
 }
 
@@ -79,7 +86,15 @@ impl FromStr for Share {
     type Err = ParseQuantityError;
 
     fn from_str(text: &str) -> Result<Share, ParseQuantityError> {
-        let percent = text.strip_suffix('%').and_then(|number| number.trim_end().parse::<f64>().ok());
+        let number = text.strip_suffix('%').map(|number| number.trim_end_matches(' '));
+        // With an exponent it is a small share, of which the digits alone say that it is one.
+        let is_share = |number: &&str| match number.split_once(['e', 'E']) {
+            Some((digits, exponent)) => {
+                exponent.starts_with('-') && digits.parse().is_ok_and(|digits| (0.0..=100.0).contains(&digits))
+            }
+            None => true,
+        };
+        let percent = number.filter(is_share).and_then(|number| number.parse::<f64>().ok());
         let percent = percent.filter(|percent| percent.is_sign_positive());
         percent.and_then(|percent| Probability::new(percent / 100.0)).map(Share).ok_or_else(|| {
             ParseQuantityError::Form { text: text.to_owned(), expected: "a share of 0% to 100%", example: "0.1%" }

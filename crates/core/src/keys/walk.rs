@@ -59,6 +59,13 @@ impl KeyPath {
         }
     }
 
+    /// The path without items at its end: of an item, the path of the outermost list that ends in it.
+    #[must_use]
+    pub fn without_items(&self) -> KeyPath {
+        let keys = self.0.iter().rposition(|step| matches!(step, Step::Key(_))).map_or(0, |last| last + 1);
+        KeyPath(self.0[..keys].to_vec())
+    }
+
     /// One step deeper.
     #[must_use]
     fn then(&self, step: Step) -> KeyPath {
@@ -149,8 +156,15 @@ pub enum ProblemKind {
         /// What is expected.
         expected: String,
     },
-    /// It is a text or a table that means nothing; why.
-    Meaningless(String),
+    /// It is a text or a table that means nothing.
+    Meaningless {
+        /// Why.
+        problem: String,
+        /// As it was typed, if it is a text.
+        typed: String,
+        /// Names that it can be, among others.
+        known: Vec<String>,
+    },
     /// It is outside of its bounds.
     Range {
         /// What it is.
@@ -177,7 +191,7 @@ impl Display for Problem {
                 named(f)?;
                 write!(f, "expected {expected}, found {found}")
             }
-            ProblemKind::Meaningless(problem) => write!(f, "{path}: {problem}"),
+            ProblemKind::Meaningless { problem, .. } => write!(f, "{path}: {problem}"),
             ProblemKind::Range { found, bounds } => write!(f, "{path} of {found} must be {bounds}"),
         }
     }
@@ -186,7 +200,10 @@ impl Display for Problem {
 impl ProblemKind {
     /// What was probably meant, if anything is near.
     pub fn meant(&self) -> Option<&str> {
-        let (ProblemKind::UnknownKey { typed, known } | ProblemKind::UnknownWord { typed, known }) = self else {
+        let (ProblemKind::UnknownKey { typed, known }
+        | ProblemKind::UnknownWord { typed, known }
+        | ProblemKind::Meaningless { typed, known, .. }) = self
+        else {
             return None;
         };
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
@@ -261,6 +278,12 @@ impl Walk<'_> {
 
     fn value(&mut self, path: &KeyPath, node: &Node, stated: &Value) {
         let schema = resolve(self.root, stated);
+        // The bounds of a key are narrower than those of its form.
+        let own = || Bounds::of(stated).or_else(|| Bounds::of(schema));
+        if let Some(bounds) = refused_number(node, stated).or_else(|| refused_number(node, schema)) {
+            let bounds = own().map_or(bounds, |bounds| bounds.in_words());
+            return self.problem(path, node.place, ProblemKind::Range { found: shown(node), bounds });
+        }
         let before = self.found.len();
         match self.branch(node, schema) {
             Branch::Itself => self.itself(path, node, schema),
@@ -286,17 +309,31 @@ impl Walk<'_> {
         }
         let Some(format) = schema.get("format").and_then(Value::as_str) else { return };
         match (self.checks)(format, &plain(node)) {
-            Some(Err(problem)) => self.problem(path, node.place, ProblemKind::Meaningless(problem)),
-            Some(Ok(Some(amount))) => {
+            Some(Err(problem)) => {
+                let (typed, known) = match &node.value {
+                    NodeValue::Plain(Value::String(text)) => (text.clone(), self.names(schema)),
+                    _ => Default::default(),
+                };
+                self.problem(path, node.place, ProblemKind::Meaningless { problem, typed, known });
+            }
+            Some(Ok(amount)) => {
                 // A key has bounds of its own beside the form that it refers to.
-                let refused = Bounds::of(stated).and_then(|bounds| bounds.refuse(amount));
+                let refused = amount.and_then(|amount| own()?.refuse(amount, &shown(node)));
                 if let Some(bounds) = refused {
                     let found = shown(node);
                     self.problem(path, node.place, ProblemKind::Range { found, bounds });
                 }
             }
-            Some(Ok(None)) | None => {}
+            None => {}
         }
+    }
+
+    /// Names among the examples of a text: all that it can be beside numbers.
+    fn names(&self, schema: &Value) -> Vec<String> {
+        let schema = resolve(self.root, schema);
+        let examples = schema["examples"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let names = examples.filter(|text| text.starts_with(|c: char| c.is_ascii_alphabetic())).map(str::to_owned);
+        names.chain(alternatives(schema).flat_map(|branch| self.names(branch))).collect()
     }
 
     /// Which of the alternatives is meant.
@@ -383,13 +420,28 @@ impl Walk<'_> {
             NodeValue::List(_) => has("array"),
             NodeValue::Plain(Value::String(_)) => has("string"),
             NodeValue::Plain(Value::Bool(_)) => has("boolean"),
-            NodeValue::Plain(Value::Number(number)) => has("number") || (has("integer") && !number.is_f64()),
+            // JSON Schema counts 1.0 among whole numbers.
+            NodeValue::Plain(Value::Number(number)) => {
+                has("number")
+                    || (has("integer")
+                        && (!number.is_f64() || number.as_f64().is_some_and(|number| number.fract() == 0.0)))
+            }
             NodeValue::Plain(_) | NodeValue::Foreign(_) => false,
         }
     }
 
     fn wrong_type(&mut self, path: &KeyPath, node: &Node, schema: &Value) {
-        let (found, expected) = (in_a_word(node), self.expected(schema));
+        let (found, mut expected) = (in_a_word(node), self.expected(schema));
+        if let NodeValue::Plain(Value::String(text)) = &node.value {
+            let schema = resolve(self.root, schema);
+            let of_table = words(resolve(self.root, &schema["properties"]["kind"])).map(|kind| ("kind", kind));
+            let kinds: Vec<(&str, &str)> =
+                alternatives(schema).filter_map(|branch| self.kind_of(branch)).chain(of_table).collect();
+            let known: Vec<&str> = kinds.iter().map(|(_, kind)| *kind).collect();
+            if let Some((tag, kind)) = nearest(text, &known).zip(kinds.first()).map(|(kind, (tag, _))| (tag, kind)) {
+                expected = format!("a table such as {{ {tag} = \"{kind}\" }}");
+            }
+        }
         self.problem(path, node.place, ProblemKind::Type { found, expected });
     }
 
@@ -443,16 +495,9 @@ impl Walk<'_> {
                     self.problem(path, node.place, ProblemKind::UnknownWord { typed: text.clone(), known });
                 }
             }
-            NodeValue::Plain(Value::Number(number)) => {
-                let found = number.as_f64().unwrap_or(f64::NAN);
-                let number_of = |key: &str| schema.get(key).and_then(Value::as_f64);
-                let inside = number_of("minimum").is_none_or(|least| found >= least)
-                    && number_of("maximum").is_none_or(|most| found <= most)
-                    && number_of("exclusiveMinimum").is_none_or(|least| found > least)
-                    && number_of("exclusiveMaximum").is_none_or(|most| found < most);
-                if !inside {
-                    let bounds = bounds(schema);
-                    self.problem(path, node.place, ProblemKind::Range { found: number.to_string(), bounds });
+            NodeValue::Plain(Value::Number(_)) => {
+                if let Some(bounds) = refused_number(node, schema) {
+                    self.problem(path, node.place, ProblemKind::Range { found: shown(node), bounds });
                 }
             }
             NodeValue::Plain(_) | NodeValue::Foreign(_) => {}
@@ -549,18 +594,31 @@ pub fn words(schema: &Value) -> impl Iterator<Item = &str> {
     listed.chain(schema.get("const")).filter_map(Value::as_str)
 }
 
-/// The bounds of a number in words.
-fn bounds(schema: &Value) -> String {
+/// What a number must be by `schema`, if it is one and outside its bounds.
+fn refused_number(node: &Node, schema: &Value) -> Option<String> {
+    let NodeValue::Plain(Value::Number(number)) = &node.value else { return None };
+    let found = number.as_f64().unwrap_or(f64::NAN);
+    let number_of = |key: &str| schema.get(key).and_then(Value::as_f64);
+    let inside = number_of("minimum").is_none_or(|least| found >= least)
+        && number_of("maximum").is_none_or(|most| found <= most)
+        && number_of("exclusiveMinimum").is_none_or(|least| found > least)
+        && number_of("exclusiveMaximum").is_none_or(|most| found < most);
+    (!inside).then(|| number_bounds(schema)).flatten()
+}
+
+/// The bounds of a number in words, if it has any.
+pub fn number_bounds(schema: &Value) -> Option<String> {
     let number_of = |key: &str| schema.get(key).and_then(Value::as_f64);
     let above = number_of("exclusiveMinimum").map(|least| format!("above {least}"));
     let below = number_of("exclusiveMaximum").map(|most| format!("below {most}"));
     match (number_of("minimum"), number_of("maximum")) {
-        (Some(least), Some(most)) => format!("between {least} and {most}"),
-        (Some(least), None) if below.is_none() => format!("{least} or more"),
+        (Some(least), Some(most)) => Some(format!("between {least} and {most}")),
+        (Some(least), None) if below.is_none() => Some(format!("{least} or more")),
         (least, most) => {
             let least = above.or(least.map(|least| format!("at least {least}")));
             let most = below.or(most.map(|most| format!("at most {most}")));
-            least.into_iter().chain(most).collect::<Vec<_>>().join(" and ")
+            let stated: Vec<String> = least.into_iter().chain(most).collect();
+            (!stated.is_empty()).then(|| stated.join(" and "))
         }
     }
 }

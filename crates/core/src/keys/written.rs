@@ -120,8 +120,7 @@ impl Written for Share {
     const EXAMPLES: &'static [&'static str] = &["0.1%", "1%"];
 
     fn pattern() -> String {
-        // At most 100, or with an exponent, of which a pattern cannot tell.
-        format!(r"\+?(0*[0-9]{{1,2}}(\.[0-9]*)?|0*100(\.0*)?|\.[0-9]+|{NUMBER}[eE][+-]?[0-9]+) *%")
+        r"\+?(0*[0-9]{1,2}(\.[0-9]*)?|0*100(\.0*)?|\.[0-9]+)([eE]-[0-9]+)? *%".to_owned()
     }
 }
 
@@ -155,7 +154,7 @@ impl Written for Optional<Size> {
 
 /// The schema of a text, or of the plain number that may stand instead.
 pub fn text<T: Written>() -> Schema {
-    let text = json_schema!({
+    let mut text = json_schema!({
         "type": "string",
         "format": T::FORMAT,
         "description": T::MEANING,
@@ -163,7 +162,14 @@ pub fn text<T: Written>() -> Schema {
         "examples": T::EXAMPLES,
     });
     let Some(unit) = T::PLAIN else { return text };
-    let number = json_schema!({ "type": "number", "description": format!("a number of {unit}") });
+    text.insert("least".to_owned(), format!("1{unit}").into());
+    // Half a unit is rounded up to one; 64 bits hold what is below the largest.
+    let number = json_schema!({
+        "type": "number",
+        "minimum": 1,
+        "maximum": 9_000_000_000_000_000_000_u64,
+        "description": format!("a number of {unit}"),
+    });
     text_or_other(T::FORMAT, T::MEANING, vec![text, number])
 }
 
@@ -191,6 +197,9 @@ impl<T: Number> JsonSchema for Drawn<T> {
             if let Some(bound) = bound {
                 schema.insert(keyword.to_owned(), bound.into());
             }
+        }
+        if let Some(never) = T::NEVER {
+            schema.insert("allOf".to_owned(), serde_json::json!([{ "not": { "const": never } }]));
         }
         schema
     }

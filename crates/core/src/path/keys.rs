@@ -407,9 +407,9 @@ pub struct Bucket(Checked<BucketKeys, BucketConfig>);
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct BucketKeys {
     /// Rate in the long run.
-    #[schemars(extend("least" = "100bit", "most" = "100tbit"))]
+    #[schemars(extend("least" = "100bit", "most" = "100tbit", "allOf" = [{ "not": { "const": "unlimited" } }]))]
     rate: Quantity<Rate>,
-    /// Bytes that may pass at once, one packet of 1,514 bytes or more.
+    /// Bytes that may pass at once: a packet at least.
     #[schemars(extend("least" = "1514b", "most" = "4294967295b"))]
     burst: Quantity<Bytes>,
 }

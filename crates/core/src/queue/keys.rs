@@ -41,12 +41,12 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("least" = ["1p", "1b"]))]
     pub max: Option<Quantity<Limit>>,
-    /// `red`, `adaptive-red`: probability of an early mark or drop at `max`, above 0 and at most 1; default 0.1.
+    /// `red`, `adaptive-red`: probability of an early mark or drop at `max`; default 0.1.
     /// `adaptive-red` begins with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub max_p: Option<f64>,
-    /// `red`, `adaptive-red`: weight of a new sample in the average queue, above 0 and at most 1. Default: `red` 0.002,
+    /// `red`, `adaptive-red`: weight of a new sample in the average queue. Default: `red` 0.002,
     /// `adaptive-red` 1 - exp(-1 / packets per second of the link).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
@@ -99,7 +99,7 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1000000), extend("exclusiveMinimum" = 0))]
     pub b: Option<f64>,
-    /// `pi`: updates per second, above 0 and at most 1000000; default 170.
+    /// `pi`: updates per second; default 170.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1000000), extend("exclusiveMinimum" = 0))]
     pub frequency: Option<f64>,
@@ -116,7 +116,7 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1000000), extend("exclusiveMinimum" = 0))]
     pub gamma: Option<f64>,
-    /// `rem`: base of the probability 1 - phi^-price, above 1 and at most 10; default 1.001.
+    /// `rem`: base of the probability 1 - phi^-price; default 1.001.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 10), extend("exclusiveMinimum" = 1))]
     pub phi: Option<f64>,

@@ -1,11 +1,13 @@
 //! `[tcp]`: a profile, and what differs from it.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
 use std::str::FromStr;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super as tcp;
 use super::config::{Profile, Sack};
@@ -105,12 +107,12 @@ tcp_keys! {
     timestamps: bool,
     /// Window scaling (RFC 7323); default: true.
     window_scaling: bool,
-    /// Initial window in segments, at most 1000; 0 takes the 2 to 4 segments of RFC 5681. Default by the profile.
+    /// Initial window in segments; 0 takes the 2 to 4 segments of RFC 5681. Default by the profile.
     #[schemars(range(max = 1000))]
     initial_window: u16,
     /// Count acknowledged bytes (RFC 3465) instead of acknowledgements; default by the profile.
     byte_counting: bool,
-    /// Longest delay of an acknowledgement, at most 500ms, or `off`; default by the profile.
+    /// Longest delay of an acknowledgement, or `off`; default by the profile.
     #[schemars(extend("most" = "500ms"))]
     delayed_ack: Quantity<Optional<Duration>>,
     /// Segments that are acknowledged at once at the start of a connection (Linux: 16); default: 0, with the profile `linux` 16.
@@ -120,17 +122,18 @@ tcp_keys! {
     /// Let windows above 65,535 bytes start there and grow with the data that arrives (Linux); default: false, with the profile
     /// `linux` true.
     window_growth: bool,
-    /// Receive buffer at the start, 4k to 32m, which grows with the data that arrives (Linux), or `off` for no limit; default: `off`.
+    /// Receive buffer at the start, which grows with the data that arrives (Linux), or `off` for no limit; default: `off`.
     #[schemars(extend("least" = "4k", "most" = "32m"))]
     receive_buffer: Quantity<Optional<Size>>,
-    /// Payload per byte of receive buffer, 0.01 to 0.99; default: 0.5.
+    /// Payload per byte of receive buffer; default: 0.5.
     #[schemars(range(min = 0.01, max = 0.99))]
     payload_ratio: f64,
     /// Shortest retransmission timeout; with the profiles `plain` and `linux` also its smallest margin over the smoothed round-trip
-    /// time. Default by the profile.
+    /// time. At most 60s, with the profile `linux` 120s; default by the profile.
     #[schemars(extend("least" = "1ns", "most" = "120s"))]
     rto_min: Quantity<Duration>,
-    /// Retransmission timeout before the first round-trip sample; default by the profile.
+    /// Retransmission timeout before the first round-trip sample, at most 60s, with the profile `linux` 120s; default by the
+    /// profile.
     #[schemars(extend("least" = "1ns", "most" = "120s"))]
     rto_initial: Quantity<Duration>,
     /// Pace algorithms without a rate of their own, as Linux does with the fq discipline; default: false.
@@ -185,7 +188,7 @@ pub struct TcpClass {
     /// Name of the class in results.
     #[schemars(regex(pattern = "^[A-Za-z0-9_-]{1,64}$"))]
     pub name: String,
-    /// Share of the workload's connections that belong to it, by lot.
+    /// Share of the workload's connections that are drawn for this class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     share: Option<Quantity<Share>>,
     /// Connections whose initiator is on this side.
@@ -201,7 +204,25 @@ pub struct TcpClass {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     connections: BTreeSet<u64>,
     /// Keys that differ from `[tcp]`.
+    #[schemars(with = "WithoutClasses")]
     pub tcp: TcpKeys,
+}
+
+/// What the schema says of the keys of a class or a source, which has no classes of its own.
+pub enum WithoutClasses {}
+
+impl JsonSchema for WithoutClasses {
+    fn schema_name() -> Cow<'static, str> {
+        "tcp-keys-without-classes".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = TcpKeys::json_schema(generator);
+        if let Some(keys) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+            keys.remove("classes");
+        }
+        schema
+    }
 }
 
 impl TcpClass {
@@ -344,13 +365,17 @@ impl Tcp {
             let problem = format_args!("of {} segments is above {MOST_INITIAL_WINDOW}", self.initial_window);
             found.push(KeyError::new("initial-window", problem));
         }
+        let profile = crate::keys::word(self.profile);
         let most = tcp::Config::of(self.profile).rto.max;
         for (part, value) in [("rto-min", &self.rto_min), ("rto-initial", &self.rto_initial)] {
             if value.value.is_zero() {
                 found.push(KeyError::new(part, "must be above zero"));
             }
             if value.value > most {
-                found.push(KeyError::new(part, format_args!("of {value} is above the longest timeout, {most}")));
+                found.push(KeyError::new(
+                    part,
+                    format_args!("of {value} is above the longest timeout of profile {profile}, {}", most.written()),
+                ));
             }
         }
         if let Some(size) = self.receive_buffer.value.0
@@ -368,7 +393,8 @@ impl Tcp {
             && delay > MOST_DELAYED_ACK
         {
             let delay = &self.delayed_ack;
-            let problem = format_args!("of {delay} is too long (at most {MOST_DELAYED_ACK}, RFC 9293 3.8.6.3)");
+            let problem =
+                format_args!("of {delay} is too long (at most {}, RFC 9293 3.8.6.3)", MOST_DELAYED_ACK.written());
             found.push(KeyError::new("delayed-ack", problem));
         }
         found
@@ -497,17 +523,24 @@ impl FromStr for Gain {
     type Err = ParseQuantityError;
 
     fn from_str(text: &str) -> Result<Gain, ParseQuantityError> {
-        let gain = match text.strip_prefix("1/") {
-            Some(divisor) => divisor.parse::<u32>().ok().map(|divisor| 1.0 / f64::from(divisor)),
-            None => text.parse().ok(),
+        let is_share = |shift: &u8| match text.strip_prefix("1/") {
+            Some(divisor) => divisor.parse() == Ok(1_u32 << shift),
+            None => {
+                let number = text.strip_prefix('+').unwrap_or(text).trim_start_matches('0');
+                number.strip_prefix('.').is_some_and(|digits| digits.trim_end_matches('0') == places_of(*shift))
+            }
         };
-        let shift = gain.and_then(|gain| (1..=10u8).find(|&shift| gain == 1.0 / f64::from(1u32 << shift)));
-        shift.map(|shift| Gain { shift }).ok_or_else(|| ParseQuantityError::Form {
+        (1..=10).find(is_share).map(|shift| Gain { shift }).ok_or_else(|| ParseQuantityError::Form {
             text: text.to_owned(),
             expected: "a power of two from 1/1024 to 1/2",
             example: "1/16 or 0.0625",
         })
     }
+}
+
+/// The digits behind the point of 1 / 2^n: those of 5^n, in n places.
+fn places_of(shift: u8) -> String {
+    format!("{:0width$}", 5_u32.pow(shift.into()), width = shift.into())
 }
 
 impl Written for Gain {
@@ -517,10 +550,8 @@ impl Written for Gain {
 
     fn pattern() -> String {
         let shares = (1..=10).map(|shift| (1u32 << shift).to_string()).collect::<Vec<_>>().join("|");
-        // Of 1 / 2^n, the digits behind the point are those of 5^n.
-        let digits = (1..=10).map(|shift| format!("{:0shift$}", 5u32.pow(shift as u32))).collect::<Vec<_>>().join("|");
-        // With an exponent, of which a pattern cannot tell, there are other ways.
-        format!(r"1/\+?0*({shares})|\+?0*\.({digits})0*|\+?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+")
+        let digits = (1..=10).map(places_of).collect::<Vec<_>>().join("|");
+        format!(r"1/\+?0*({shares})|\+?0*\.({digits})0*")
     }
 }
 

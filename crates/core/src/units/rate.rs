@@ -31,6 +31,11 @@ impl Rate {
         plain.into_iter().chain(scaled).collect()
     }
 
+    /// How many bit/s one `unit` is, if it is one of a rate.
+    pub(crate) fn scale_of(unit: &str) -> Option<u64> {
+        bits_of(unit)
+    }
+
     /// `bits` per second; `None` for zero, which no packet could cross.
     pub const fn from_bits_per_second(bits: u64) -> Option<Rate> {
         if bits == 0 { None } else { Some(Rate(bits)) }
@@ -97,7 +102,9 @@ impl FromStr for Rate {
                 false => error("a rate"),
             });
         };
-        let bits = scaled(number, bits).ok_or_else(|| error("a rate"))?;
+        number.parse::<f64>().map_err(|_| error("a rate"))?;
+        let bits = scaled(number, bits)
+            .ok_or_else(|| ParseQuantityError::TooLarge { text: text.to_owned(), expected: "a rate" })?;
         Rate::from_bits_per_second(bits).ok_or_else(|| error("a rate above zero"))
     }
 }

@@ -4,7 +4,7 @@ use toml::de::{DeTable, DeValue};
 
 use flowloom_core::keys::walk::{KeyPath, Step};
 
-use crate::error::{Error, Place, nearest};
+use crate::error::{Error, Place, nearest, place};
 
 /// Where the key of a path begins, or the last part of the path that is there, in bytes.
 fn start_of(text: &str, path: &KeyPath) -> Option<usize> {
@@ -33,22 +33,6 @@ fn start_of(text: &str, path: &KeyPath) -> Option<usize> {
         };
     }
     place
-}
-
-/// The place of the byte at `offset` in the text of a file.
-pub fn place(text: &str, offset: usize, file: &str) -> Place {
-    let mut end = offset.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let before = &text[..end];
-    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-    Place {
-        file: file.to_owned(),
-        line: Some(1 + before.matches('\n').count()),
-        // A byte order mark is no column.
-        column: Some(1 + before[line_start..].trim_start_matches('\u{feff}').chars().count()),
-    }
 }
 
 /// `error` with the places of its keys in the text of the file called `file`.
@@ -80,6 +64,14 @@ fn key_at(text: &str, place: usize) -> Option<String> {
     within(DeTable::parse(text).ok()?.get_ref(), place)
 }
 
+/// Where the line begins at which reading fails with an error that has no place.
+fn failing_line(error: &toml::de::Error, text: &str) -> Option<usize> {
+    let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).chain([text.len()]).collect();
+    let fails = |end: &usize| DeTable::parse(&text[..*end]).is_err_and(|found| found.message() == error.message());
+    let line = ends.partition_point(|end| !fails(end));
+    (line < ends.len()).then(|| line.checked_sub(1).map_or(0, |before| ends[before]))
+}
+
 /// Turns a TOML or value error into place, key, what is known and what was probably meant.
 pub fn explain(error: &toml::de::Error, text: &str, file: &str) -> Error {
     let key = error.span().and_then(|span| key_at(text, span.start));
@@ -87,6 +79,7 @@ pub fn explain(error: &toml::de::Error, text: &str, file: &str) -> Error {
     let message = match error.message().lines().next().unwrap_or("not readable").trim_end_matches('.') {
         // What the library calls a variant of an enumeration.
         "wanted string or table" => "a word in quotes is wanted",
+        "recursion limit" => "keys or values are nested too deeply",
         message => message,
     };
     // serde words this error the same for keys and for variants: the word first, then what it knows, all in backquotes.
@@ -105,6 +98,7 @@ pub fn explain(error: &toml::de::Error, text: &str, file: &str) -> Error {
         Error::usage(named(message.to_owned()))
     };
     let nowhere = || Place { file: file.to_owned(), line: None, column: None };
-    let place = error.span().map_or_else(nowhere, |span| place(text, span.start, file));
+    let start = error.span().map(|span| span.start).or_else(|| failing_line(error, text));
+    let place = start.map_or_else(nowhere, |start| place(text, start, file));
     Error { key, ..explained }.at(place)
 }

@@ -76,10 +76,10 @@ pub struct Measure {
     /// Time after `duration` in which connections may still finish; default: 60s.
     #[schemars(extend("most" = "60s"))]
     pub drain: Quantity<Duration>,
-    /// Interval between samples of the queue, 1us or more; default: 10ms.
+    /// Interval between samples of the queue; default: 10ms.
     #[schemars(extend("least" = "1us"))]
     pub queue_every: Quantity<Duration>,
-    /// Width of throughput bins, 1us or more; it must divide the bins of the results (100ms, or 1s from a window of 20s on); default: 1ms.
+    /// Width of throughput bins; it must divide the bins of the results (100ms, or 1s from a window of 20s on); default: 1ms.
     #[schemars(extend("least" = "1us"))]
     pub throughput_every: Quantity<Duration>,
     /// Names of links that are measured like the bottleneck, each with the link back; default: none.
@@ -109,7 +109,7 @@ impl Default for Measure {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Run {
     /// Seeds, one run each, at least one and no seed twice; default: [1].
-    #[schemars(length(min = 1), extend("uniqueItems" = true))]
+    #[schemars(length(min = 1), inner(range(max = i64::MAX)), extend("uniqueItems" = true))]
     pub seeds: Vec<u64>,
     /// What differs between seeds of a captured or fixed workload (methods M.5): blocks of it in another order, starts that move by
     /// at most a time (jitter 2s), or nothing; default: blocks with several seeds, nothing with one.
@@ -161,17 +161,17 @@ impl Measure {
             if every.value.is_zero() {
                 wrong(key, "must be above zero".to_owned());
             } else if every.value < LEAST_EVERY {
-                wrong(key, format!("of {every} is too short (at least {LEAST_EVERY})"));
+                wrong(key, format!("of {every} is too short (at least {})", LEAST_EVERY.written()));
             }
         }
         if self.drain.value > Config::MAX_DRAIN {
-            wrong("drain", format!("of {} is too long (at most {})", self.drain, Config::MAX_DRAIN));
+            wrong("drain", format!("of {} is too long (at most {})", self.drain, Config::MAX_DRAIN.written()));
         }
         if let Some(duration) = &self.duration {
             if duration.value.is_zero() {
                 wrong("duration", "must be above zero".to_owned());
             } else if duration.value > Config::MAX_WINDOW {
-                wrong("duration", format!("of {duration} is too long (at most {})", Config::MAX_WINDOW));
+                wrong("duration", format!("of {duration} is too long (at most {})", Config::MAX_WINDOW.written()));
             }
         }
         if let Some([start, end]) = &self.window

@@ -17,11 +17,11 @@ pub struct Live {
     /// Interval at which the emulator polls its devices, 10us to 10ms; default: 100us.
     #[schemars(extend("least" = "10us", "most" = "10ms"))]
     pub tick: Quantity<Duration>,
-    /// Worker processes on each side, at most 100; default: as many as file descriptors need.
+    /// Worker processes on each side; default: as many as file descriptors need.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub workers: Option<NonZeroU16>,
-    /// Hosts on each side that ends of connections are spread over, at most 64; default: one host with many addresses.
+    /// Hosts on each side that ends of connections are spread over; default: one host with many addresses.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 64))]
     pub hosts: Option<u8>,

@@ -34,6 +34,19 @@ fn placed_value(value: &DeValue<'_>) -> NodeValue {
     }
 }
 
+/// The same with `1.0` as `1`: JSON Schema counts it among whole numbers, and what reads a number takes either.
+pub fn with_whole_numbers(value: Value) -> Value {
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    match value {
+        Value::Float(number) if number.fract() == 0.0 && number.abs() <= EXACT => Value::Integer(number as i64),
+        Value::Array(items) => Value::Array(items.into_iter().map(with_whole_numbers).collect()),
+        Value::Table(table) => {
+            Value::Table(table.into_iter().map(|(key, value)| (key, with_whole_numbers(value))).collect())
+        }
+        other => other,
+    }
+}
+
 /// A value without places.
 pub fn unplaced(value: &Value) -> Node {
     let value = match value {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use flowloom_core::keys::Bounds;
-use flowloom_core::keys::walk::{alternatives, kind_of, resolve, words};
+use flowloom_core::keys::walk::{alternatives, kind_of, number_bounds, resolve, words};
 
 use super::schema::schema;
 
@@ -138,6 +138,7 @@ impl<'a> Page<'a> {
                     said.push(form);
                 }
             }
+            narrowed(&mut said, stated);
             return said.join(", or ");
         }
         match schema["type"].as_str() {
@@ -157,10 +158,15 @@ impl<'a> Page<'a> {
                 schema["maximum"].as_i64().filter(|most| *most != i64::from(u32::MAX)),
             ) {
                 (Some(least), Some(most)) => format!("whole number, {least} to {most}"),
-                (Some(least), None) if least > 0 => format!("whole number, {least} or more"),
+                (Some(least), None) => format!("whole number, {least} or more"),
                 _ => "whole number".to_owned(),
             },
-            Some("number") => "number".to_owned(),
+            Some("number") => {
+                // What 64 bits can hold is no bound that a reader asks for.
+                let bounds =
+                    number_bounds(schema).filter(|_| schema["maximum"].as_f64().is_none_or(|most| most < 1e18));
+                bounds.map_or_else(|| "number".to_owned(), |bounds| format!("number {bounds}"))
+            }
             Some("boolean") => "`true`, `false`".to_owned(),
             Some("array") => match schema.get("items").filter(|items| items.is_object()) {
                 Some(items) if is_table(self.root, items) => {
@@ -200,6 +206,22 @@ impl<'a> Page<'a> {
         let anchor =
             title.to_lowercase().replace(' ', "-").replace(|c: char| !(c.is_alphanumeric() || "-_".contains(c)), "");
         format!("table, see [{title}](#{anchor})")
+    }
+}
+
+/// Says the bounds of a key, which are narrower than those of its forms, of its text and of its number.
+fn narrowed(forms: &mut [String], key: &Value) {
+    if let Some(bounds) = Bounds::of(key)
+        && let Some(text) = forms.iter_mut().find(|form| form.contains(": `\""))
+        && let Some((meaning, example)) = text.split_once(": `\"")
+    {
+        let meaning = meaning.strip_suffix(", above zero").unwrap_or(meaning);
+        *text = format!("{meaning}, {}: `\"{example}", bounds.in_words());
+    }
+    if let Some(bounds) = number_bounds(key)
+        && let Some(number) = forms.iter_mut().find(|form| form.starts_with("number"))
+    {
+        *number = format!("number {bounds}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! `[workload] rtt`: which round-trip time each connection gets (methods B.3, `docs/reference/models.md`).
 
 use std::borrow::Cow;
+use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -59,9 +60,9 @@ pub enum RttModel {
         /// Number of paths.
         #[schemars(range(min = 1, max = 1048576))]
         paths: u32,
-        /// Share of the largest round-trip times that is left out; default: 1%.
+        /// Share of the round-trip times that is left out at each end, the smallest and the largest; default: 1%.
         #[serde(default = "one_percent")]
-        trim: Quantity<Share>,
+        trim: Quantity<Trim>,
         /// Round to multiples of this time; default: no rounding.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         quantum: Option<Quantity<Duration>>,
@@ -81,6 +82,7 @@ pub enum RttModel {
     /// A published one, by name.
     Published {
         /// Name of the model.
+        #[schemars(extend("enum" = published_names()))]
         name: String,
         /// Where the round-trip time is spent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,7 +119,34 @@ pub enum Placing {
     Right,
 }
 
-fn one_percent() -> Quantity<Share> {
+/// A share that can be left out at each end: below 50%.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trim(Share);
+
+impl FromStr for Trim {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Trim, ParseQuantityError> {
+        let share: Option<Share> = text.parse().ok();
+        share.filter(|share| share.0.get() < 0.5).map(Trim).ok_or_else(|| ParseQuantityError::Form {
+            text: text.to_owned(),
+            expected: Trim::MEANING,
+            example: "1%",
+        })
+    }
+}
+
+impl Written for Trim {
+    const FORMAT: &'static str = "trim";
+    const MEANING: &'static str = "a share of 0% to less than 50%";
+    const EXAMPLES: &'static [&'static str] = &["1%", "5%"];
+
+    fn pattern() -> String {
+        r"\+?(0*[0-4]?[0-9](\.[0-9]*)?|\.[0-9]+)([eE]-[0-9]+)? *%".to_owned()
+    }
+}
+
+fn one_percent() -> Quantity<Trim> {
     Quantity::of("1%")
 }
 
@@ -132,6 +161,11 @@ impl Default for Rtt {
     fn default() -> Rtt {
         Rtt { text: Some("usernet".to_owned()), model: RttModel::Usernet { place: None } }
     }
+}
+
+/// The names of the published models.
+fn published_names() -> Vec<&'static str> {
+    PUBLISHED.iter().map(|(known, _)| *known).collect()
 }
 
 fn published(name: &str) -> Option<Published> {
@@ -160,7 +194,7 @@ impl Rtt {
             RttModel::Median { .. } => halves(Assignment::One(median_rtt(sorted)?)),
             RttModel::Paths { paths, trim, quantum, .. } => {
                 let quantum = quantum.as_ref().map(|quantum| quantum.value);
-                let how = Approximation { paths: *paths as usize, trim: trim.value.0.get(), quantum };
+                let how = Approximation { paths: *paths as usize, trim: trim.value.0.0.get(), quantum };
                 let paths = discrete_approximation(sorted, how);
                 halves(Assignment::Paths(Some(paths).filter(|paths| !paths.is_empty())?))
             }
@@ -194,7 +228,7 @@ impl Rtt {
 
     fn check(self) -> Result<Rtt, String> {
         let possible = |rtt: &Quantity<Duration>| match rtt.value > Rules::MAX_DELAY {
-            true => Err(format!("{rtt} is too long (at most {})", Rules::MAX_DELAY)),
+            true => Err(format!("{rtt} is too long (at most {})", Rules::MAX_DELAY.written())),
             false => Ok(()),
         };
         match &self.model {
@@ -203,14 +237,10 @@ impl Rtt {
             RttModel::Paths { paths, .. } if *paths > MOST_PATHS => {
                 return Err(format!("paths of {paths} is too many (at most {MOST_PATHS})"));
             }
-            RttModel::Paths { trim, .. } if trim.value.0.get() >= 0.5 => {
-                return Err(format!("trim of {trim} at each end leaves nothing"));
-            }
             RttModel::List { values, .. } if values.is_empty() => return Err("values is empty".to_owned()),
             RttModel::List { values, .. } => values.iter().try_for_each(possible)?,
             RttModel::Published { name, .. } if published(name).is_none() => {
-                let known: Vec<&str> = PUBLISHED.iter().map(|(known, _)| *known).collect();
-                return Err(format!("\"{name}\" is no published model (known: {})", known.join(", ")));
+                return Err(format!("\"{name}\" is no published model (known: {})", published_names().join(", ")));
             }
             RttModel::Uniform { min, max, step, .. } => {
                 possible(max)?;
@@ -243,9 +273,9 @@ impl TextOrTable for Rtt {
             _ if let Some(paths) = paths => RttModel::Paths { paths, trim: one_percent(), quantum: None, place },
             _ => RttModel::Value {
                 rtt: text.parse().map_err(|_: ParseQuantityError| {
-                    let known: Vec<&str> = PUBLISHED.iter().map(|(known, _)| *known).collect();
                     let own = "usernet, nodelay, mean, median, 30-path, 80ms";
-                    format!("\"{text}\" is no model of round-trip times (known: {own}, {})", known.join(", "))
+                    let published = published_names().join(", ");
+                    format!("\"{text}\" is no model of round-trip times (known: {own}, {published})")
                 })?,
                 place,
             },
@@ -291,7 +321,8 @@ impl JsonSchema for Rtt {
             "type": "string",
             "description": "the name of a model, or a time that all connections get",
             "pattern": format!("^([a-z0-9-]+|{})$", Duration::pattern()),
-            "examples": ["usernet", "nodelay", "80ms", "30-path"],
+            "most": "1h",
+            "examples": ["usernet", "nodelay", "80ms", "30-path", "mean", "median"],
         });
         let meaning =
             "Which round-trip time each connection gets: the name of a model, a time, or a model with its parameters.";
@@ -347,11 +378,9 @@ mod tests {
 
     #[test]
     fn quantities_that_cannot_be_are_refused() {
-        let half = "50%".parse().unwrap();
         let time = |text: &str| Quantity::<Duration>::of(text);
         for (model, wanted) in [
             (RttModel::Paths { paths: 0, trim: one_percent(), quantum: None, place: None }, "paths of 0"),
-            (RttModel::Paths { paths: 9, trim: half, quantum: None, place: None }, "trim of 50%"),
             (RttModel::List { values: vec![], place: None }, "values is empty"),
             (RttModel::Value { rtt: time("2h"), place: None }, "2h is too long"),
             (RttModel::Published { name: "unc".to_owned(), place: None }, "\"unc\" is no published model"),
@@ -368,5 +397,6 @@ mod tests {
             assert!(problem.starts_with(wanted), "{problem}");
         }
         assert!(Rtt::of_text("usernett").unwrap_err().contains("known: usernet"));
+        assert!("49.9%".parse::<Trim>().is_ok() && "50%".parse::<Trim>().is_err());
     }
 }

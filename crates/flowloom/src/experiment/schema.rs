@@ -5,18 +5,18 @@ use std::sync::LazyLock;
 use serde_json::Value;
 use toml::de::DeTable;
 
-use flowloom_core::keys::Written;
 use flowloom_core::keys::walk::{Checks, Problem, ProblemKind, walk};
+use flowloom_core::keys::{Amount, Written};
 use flowloom_models::generate::harpoon::Block;
+use flowloom_models::generate::netspec;
 use flowloom_sim::keys::schema::{self as keys, Check, counts, means};
 
-use super::diagnosis::place;
 use super::keys::Experiment;
 use super::nodes::placed;
-use super::rtt::Rtt;
+use super::rtt::{Rtt, Trim};
 use super::vary::Vary;
 use super::workload::WindowChoice;
-use crate::error::Error;
+use crate::error::{Error, place};
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = keys::schema::<Experiment>();
@@ -30,12 +30,22 @@ pub fn schema() -> &'static Value {
 }
 
 /// What the values of the formats are read as that only experiments have.
-const FORMATS: [(&str, Check); 4] = [
+const FORMATS: [(&str, Check); 6] = [
     (WindowChoice::FORMAT, counts::<WindowChoice>),
     (Vary::FORMAT, counts::<Vary>),
     ("rtt", means::<Rtt>),
+    (Trim::FORMAT, counts::<Trim>),
+    ("netspec-function", is_function),
     ("addresses", means::<Block>),
 ];
+
+/// The check of a name of NetSpec's functions.
+fn is_function(name: &Value) -> Result<Option<Amount>, String> {
+    match name.as_str() {
+        Some(name) if netspec::is_function(name) => Ok(None),
+        _ => Err(format!("{name} is no function of NetSpec")),
+    }
+}
 
 /// The checks of all formats of an experiment.
 pub(super) const CHECKS: Checks<'static> = &|format, value| {
@@ -43,16 +53,24 @@ pub(super) const CHECKS: Checks<'static> = &|format, value| {
     own.or_else(|| (keys::CHECKS)(format, value))
 };
 
-/// Everything that is wrong with the text of an experiment file by the schema.
-pub(super) fn errors(document: &DeTable<'_>, source: &str, file: &str) -> Vec<Error> {
-    let root = placed(document);
-    let at = |problem: &Problem| place(source, problem.place, file);
-    let mut problems = walk(&root, schema(), CHECKS);
+/// Everything that is wrong with an experiment file by the schema, in the order of the file.
+pub(super) fn problems(document: &DeTable<'_>) -> Vec<Problem> {
+    let mut problems = walk(&placed(document), schema(), CHECKS);
     problems.sort_by_key(|problem| problem.place);
-    let shown = problems.iter().take(MOST_ERRORS).map(|problem| error(problem).at(at(problem)));
-    let more = problems.len().saturating_sub(MOST_ERRORS);
-    let more = (more > 0).then(|| Error::usage(format_args!("there are {more} more errors")));
-    shown.chain(more).collect()
+    problems
+}
+
+/// The same as errors with places in its text `source`.
+pub(super) fn errors(problems: &[Problem], source: &str, file: &str) -> Vec<Error> {
+    let at = |problem: &Problem| place(source, problem.place, file);
+    let (shown, more) = problems.split_at(problems.len().min(MOST_ERRORS));
+    let shown = shown.iter().map(|problem| error(problem).at(at(problem)));
+    let rest = |first| {
+        let few = if more.len() == 1 { "1 more error".to_owned() } else { format!("{} more errors", more.len()) };
+        Error::usage(format_args!("from here on there {} {few}", if more.len() == 1 { "is" } else { "are" }))
+            .at(at(first))
+    };
+    shown.chain(more.first().map(rest)).collect()
 }
 
 /// Errors of a file that are told; the others are counted.

@@ -13,7 +13,7 @@ use flowloom_core::distribution::Distribution;
 use flowloom_core::keys::{Drawn, KeyError, Quantity, Size, Span};
 use flowloom_core::play::{Datagrams, Pacing};
 use flowloom_core::rng::{Purpose, Stream};
-use flowloom_core::tcp::keys::{Tcp, TcpKeys};
+use flowloom_core::tcp::keys::{Tcp, TcpKeys, WithoutClasses};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{Adu, Close, ConnectionVector, Evidence, LinkSide, PerSide, Protocol, Side};
@@ -82,17 +82,18 @@ pub struct Source {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("least" = "1b", "most" = "1g"))]
     window: Option<Quantity<Size>>,
-    /// `bulk`: maximum segment size that both ends announce, in bytes, 48 to 65495; default: 1460.
+    /// `bulk`: maximum segment size that both ends announce, in bytes; default: 1460.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 48, max = 65495))]
     mss: Option<u32>,
     /// `bulk`: keys that differ from `[tcp]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<WithoutClasses>")]
     pub(super) tcp: Option<TcpKeys>,
     /// Datagrams: payload per second while the source is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rate: Option<Quantity<Rate>>,
-    /// Datagrams: time from one to the next, instead of `rate`; 1us or more.
+    /// Datagrams: time from one to the next, instead of `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("least" = "1us"))]
     gap: Option<Quantity<Duration>>,

@@ -45,7 +45,7 @@ impl Vary {
 
 impl Written for Vary {
     const FORMAT: &'static str = "vary";
-    const MEANING: &'static str = "auto, blocks, nothing, or jitter with a time of at most an hour";
+    const MEANING: &'static str = "auto, blocks, nothing, or jitter with a time";
     const EXAMPLES: &'static [&'static str] = &["blocks", "jitter 2s", "nothing"];
 
     fn pattern() -> String {

@@ -76,9 +76,8 @@ impl Workload {
             let problem = "draws a workload, and workload.source names one: leave out one";
             found.push(KeyError::new("workload.model", problem));
         }
-        if let Some(Err(error)) = self.model.as_ref().map(SourceModel::check) {
-            found.push(KeyError::new(error.key, error.problem).within("workload.model"));
-        }
+        let of_model = self.model.iter().flat_map(SourceModel::problems);
+        found.extend(of_model.map(|error| KeyError::new(error.key, error.problem).within("workload.model")));
         if let Some(Err(error)) = self.load.as_ref().map(Load::check) {
             found.push(error.within("workload.load"));
         }
@@ -228,7 +227,7 @@ impl FromStr for WindowChoice {
 
 impl Written for WindowChoice {
     const FORMAT: &'static str = "window";
-    const MEANING: &'static str = "a window of 1b to 1023m, or measured";
+    const MEANING: &'static str = "a number of bytes with its unit, or measured";
     const EXAMPLES: &'static [&'static str] = &["measured", "16k", "64k"];
 
     fn pattern() -> String {

@@ -1,7 +1,6 @@
 //! HOSTS.toml: where agents are, and which side of an ordinary experiment each of them plays.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +13,7 @@ use flowloom_lab::controller::Place;
 use flowloom_lab::controller::sides::{ClockOf, Share};
 use flowloom_lab::script::address::CONTROL_PORT;
 use flowloom_live::remote::backend::Hosts;
+use flowloom_store::regular;
 use serde::Deserialize;
 
 use crate::error::Error;
@@ -34,7 +34,7 @@ struct Sides {
 }
 
 fn read(path: &Path) -> Result<HostsFile, Error> {
-    let text = fs::read_to_string(path).map_err(|error| Error::new(format_args!("{}: {error}", path.display())))?;
+    let text = regular::read_text(path).map_err(|error| Error::new(format_args!("{}: {error}", path.display())))?;
     toml::from_str(&text)
         .map_err(|error| Error::usage(format_args!("{}: {}", path.display(), error.to_string().trim_end())))
 }

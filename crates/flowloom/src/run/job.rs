@@ -13,7 +13,9 @@ use flowloom_core::workload::LinkSide;
 use flowloom_live::{Observed, Problem};
 use flowloom_report::{Accounted, Conclusion, Facts, Run};
 use flowloom_sim::Config;
-use flowloom_store::run_folder::{RunFolder, RunIndex, RunOptions as FolderOptions, RunWriter, TrafficPoint};
+use flowloom_store::run_folder::{
+    IndexFolder, RunFolder, RunIndex, RunOptions as FolderOptions, RunWriter, TrafficPoint,
+};
 
 use crate::clock::Stopwatch;
 use crate::context::{Progress, Step};
@@ -140,13 +142,21 @@ impl<'a> Job<'a> {
             run
         });
         drop(progress);
-        let mut completed = runs.into_iter().collect::<Result<Completed, Error>>()?;
+        let (completed, failed): (Vec<_>, Vec<_>) = runs.into_iter().partition(Result::is_ok);
+        let mut completed: Completed = completed.into_iter().flatten().collect();
         let Completed { runs, conclusions } = &mut completed;
+        let index = RunIndex::of_seeds(runs.iter().map(|run| run.facts.seed));
+        if let Some(error) = failed.into_iter().find_map(Result::err) {
+            return Err(match kept(&index, whole) {
+                Some(note) => error.note(note),
+                None => error,
+            });
+        }
         let not_begun = seeds.len() - runs.len();
         if not_begun > 0 {
             context.warn(&Warning::SeedsNotBegun { seeds: seeds.len(), not_begun });
         }
-        RunIndex::of_seeds(runs.iter().map(|run| run.facts.seed)).write(whole.path()).map_err(Error::new)?;
+        index.write(whole.path()).map_err(Error::new)?;
         write_own_report(runs, conclusions, whole.path())?;
         whole.finish().map_err(Error::new)?;
         Ok(completed)
@@ -159,13 +169,29 @@ impl<'a> Job<'a> {
     }
 
     /// One run, from the workload file to a complete run folder with its report; `beside` other threads that read and
-    /// write, or all on this one.
+    /// write, or all on this one. Of a run that fails, the error says where what was recorded is.
     fn simulate(
         &self,
         seed: u64,
         target: &Path,
         progress: &Progress<'_>,
         beside: bool,
+    ) -> Result<(Run, Conclusion), Error> {
+        let mut folder = PathBuf::new();
+        self.record(seed, target, progress, beside, &mut folder).map_err(|error| match folder.is_dir() {
+            true => error.note(format_args!("what was recorded is in {}", folder.display())).hint(KEPT),
+            false => error,
+        })
+    }
+
+    /// The same; `folder` becomes the temporary name of the run folder.
+    fn record(
+        &self,
+        seed: u64,
+        target: &Path,
+        progress: &Progress<'_>,
+        beside: bool,
+        folder: &mut PathBuf,
     ) -> Result<(Run, Conclusion), Error> {
         let stopwatch = Stopwatch::start();
         let Setup { plan, senders, context, .. } = self.setup;
@@ -177,6 +203,7 @@ impl<'a> Job<'a> {
         let replayed = senders.datagrams(source.vectors()?, &config).map_err(Error::new)?;
         let config = Config { datagrams: [flows.datagrams, replayed].concat(), ..config };
         let writer = self.begin_folder(target, source, &config)?;
+        writer.folder().clone_into(folder);
         let mut reader = source.vectors()?;
         let captures = plan.captured.iter().map(|pair| LinkCapture::create(&writer, pair));
         let captures = captures.collect::<Result<_, _>>()?;
@@ -233,6 +260,22 @@ impl<'a> Job<'a> {
         }
         Ok(writer)
     }
+}
+
+/// What to do with what was recorded of a run that failed.
+const KEPT: &str = "describe, compare and report read it; remove it if you do not need it";
+
+/// Keeps the runs of `index`, which are complete, where another failed: the seeds that are kept. Nothing is kept of runs that were to
+/// replace others, and where there is no room for an index.
+fn kept(index: &RunIndex, whole: IndexFolder) -> Option<String> {
+    let folder = whole.path().to_owned();
+    if index.runs.is_empty() || whole.is_staged() {
+        return None;
+    }
+    index.write(&folder).ok()?;
+    whole.finish().ok()?;
+    let seeds: Vec<String> = index.runs.iter().map(|run| run.seed.to_string()).collect();
+    Some(format!("complete are the runs of seeds {} in {}", seeds.join(", "), folder.display()))
 }
 
 /// Closes the tables, measures the run by them, and gives the folder its answer, its report and its name.

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_sim::cells::{self, Config, Event as CellEvent, Observer, Results};
+use flowloom_store::regular;
 use flowloom_store::vcsim::{self, Reading};
 use serde_json::Value;
 
 use crate::context::{Context, Event, Progress, Step};
-use crate::error::{Error, Place};
+use crate::error::{Error, decoded};
 use crate::parallel::{at_once, threads};
 use crate::run::millis;
 use crate::warning::Warning;
@@ -113,20 +114,9 @@ fn refuse_options(options: &VcsimOptions) -> Result<(), Error> {
 /// The specification in `file`, as far as it can be read.
 fn read(file: &Path) -> Result<Reading, Error> {
     let bytes =
-        std::fs::read(file).map_err(|error| Error::new(format_args!("{}: cannot read: {error}", file.display())))?;
-    match std::str::from_utf8(&bytes) {
-        Ok(text) => Ok(vcsim::read(text)),
-        Err(error) => {
-            let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-            let line = before.rsplit('\n').next().unwrap_or_default();
-            let place = Place {
-                file: file.display().to_string(),
-                line: Some(1 + before.matches('\n').count()),
-                column: Some(1 + line.chars().count()),
-            };
-            Err(Error::usage("this is not UTF-8").hint("a specification is text in UTF-8").at(place))
-        }
-    }
+        regular::read(file).map_err(|error| Error::new(format_args!("{}: cannot read: {error}", file.display())))?;
+    let text = decoded(bytes, &file.display().to_string(), "a specification is text in UTF-8")?;
+    Ok(vcsim::read(&text))
 }
 
 fn refuse_trace(trace: &Path, options: &VcsimOptions) -> Result<(), Error> {

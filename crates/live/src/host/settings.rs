@@ -443,7 +443,7 @@ fn notes(tcp: &Config) -> Vec<Note> {
             notes.push(Note { key, asked, kernel });
         }
     };
-    let delays = |tcp: &Config| tcp.delayed_ack.map_or("off".to_owned(), |delay| format!("{}ms", millis(delay)));
+    let delays = |tcp: &Config| tcp.delayed_ack.map_or("off".to_owned(), Duration::written);
     let other_delay = tcp.delayed_ack.is_some() && tcp.delayed_ack != linux.delayed_ack;
     note(other_delay, "delayed-ack", delays(tcp), "it delays by 40 to 200 ms, as acknowledgements and data come");
     let quick = tcp.delayed_ack.is_some() && tcp.quick_acks != linux.quick_acks;

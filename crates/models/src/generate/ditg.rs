@@ -78,9 +78,9 @@ pub enum Header {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Ditg {
-    /// What they are of.
+    /// Application.
     pub profile: Profile,
-    /// How many.
+    /// Number of flows.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = MOST_SOURCES))]
     pub flows: u32,
@@ -93,7 +93,7 @@ pub struct Ditg {
     /// Of speech: whether silences are left out, which D-ITG takes as 65 % of the bytes. Its default is that they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voice_activity: Option<bool>,
-    /// Its flows.
+    /// Ends of the flows.
     #[serde(default)]
     pub ends: Ends,
 }

@@ -111,6 +111,14 @@ impl SourceModel {
         }
     }
 
+    /// All that [`Self::check`] would refuse one after the other, as far as that is known.
+    pub fn problems(&self) -> Vec<Impossible> {
+        match self {
+            SourceModel::Harpoon(model) => model.problems(),
+            model => model.check().err().into_iter().collect(),
+        }
+    }
+
     /// The rates that say how much it sends, by their keys, in new connections per second or in parts of a published number of these;
     /// none if it has no such number. One is of all connections; two are of those whose initiators are on the left and on the right.
     pub fn rates(&self) -> Vec<(&'static str, f64)> {

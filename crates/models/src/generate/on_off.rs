@@ -86,7 +86,7 @@ impl Heavy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OnOff {
-    /// How many.
+    /// Number of sources.
     #[schemars(range(min = 1, max = MOST_SOURCES))]
     pub sources: u32,
     /// Payload each second while one is busy.
@@ -100,13 +100,13 @@ pub struct OnOff {
     pub on: Heavy,
     /// Silent times.
     pub off: Heavy,
-    /// How each begins.
+    /// State in which each source begins.
     #[serde(default)]
     pub begin: Beginning,
-    /// What is sent over.
+    /// Transport protocol.
     #[serde(default)]
     pub transport: Transport,
-    /// Its flows or connections.
+    /// Ends of the flows or connections.
     #[serde(default)]
     pub ends: Ends,
 }

@@ -15,7 +15,7 @@ use super::on_off::check_payload;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Steady {
-    /// How many.
+    /// Number of flows.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = MOST_SOURCES))]
     pub flows: u32,
@@ -26,7 +26,7 @@ pub struct Steady {
     #[serde(default = "payload")]
     #[schemars(range(min = 1, max = MOST_PAYLOAD))]
     pub payload_bytes: u32,
-    /// Its flows.
+    /// Ends of the flows.
     #[serde(default)]
     pub ends: Ends,
 }

@@ -116,7 +116,7 @@ pub enum Connection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Tcplib {
-    /// What they are of.
+    /// Application.
     pub application: Application,
     /// Source hosts.
     #[serde(default = "one")]
@@ -484,16 +484,19 @@ pub struct Misc {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = MOST_SOURCES))]
     pub hosts: u32,
-    /// Packets of a conversation, rounded up.
+    /// Packets of a conversation, above zero and rounded up.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub packets: Distribution,
-    /// Seconds between two of them.
+    /// Seconds between two of them, above zero.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub packet_gap_s: Distribution,
-    /// Their payload in bytes, rounded.
+    /// Their payload in bytes, above zero and rounded.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub bytes: Distribution,
     /// Seconds from the end of a conversation to the next.
     #[serde(default = "none")]
     pub gap_s: Distribution,
-    /// Its flows.
+    /// Ends of the flows.
     #[serde(default)]
     pub ends: Ends,
 }

@@ -44,9 +44,9 @@ pub enum Connection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Web {
-    /// Whose users they are.
+    /// Model of the users: SURGE, or that of Mah.
     pub browsing: Browsing,
-    /// How many there are.
+    /// Number of users.
     #[schemars(range(min = 1, max = MOST_SOURCES))]
     pub users: u32,
     /// What is one connection. HTTP/1.0, of which both models are, has one per object.

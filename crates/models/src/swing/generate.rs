@@ -28,6 +28,7 @@ pub struct Swing {
     pub draw: Draw,
     /// Sessions of all users that start in a second; default: as many as in the workload that was fitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1000000), extend("exclusiveMinimum" = 0))]
     pub sessions_per_second: Option<f64>,
     /// What the file holds, once it was read.
     #[serde(skip)]

@@ -37,7 +37,7 @@ fn bounded(schema: &mut Value, root: &Value) {
         let examples = resolve(root, schema)["examples"].as_array().map_or(&[][..], Vec::as_slice);
         let is_inside = |text: &&Value| {
             let amount = text.as_str().and_then(Amount::of_bound);
-            amount.is_none_or(|amount| bounds.refuse(amount).is_none())
+            amount.is_none_or(|amount| bounds.refuse(amount, "").is_none())
         };
         let mut inside: Vec<Value> = examples.iter().filter(is_inside).cloned().collect();
         if inside.is_empty() {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::topology::{LinkId, Node, Topology as Graph, TopologyError};
 use crate::{Config, LinkNumber, Monitored, Way};
-use flowloom_core::keys::{KeyError, Quantity, named};
+use flowloom_core::keys::{KeyError, Quantity, named, nearest};
 use flowloom_core::path::keys::Bucket;
 use flowloom_core::queue::keys::Queue;
 use flowloom_core::time::Duration;
@@ -231,7 +231,9 @@ pub struct UnknownLink {
 
 impl fmt::Display for UnknownLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no link {} (known: {})", self.name, self.known.join(", "))
+        write!(f, "there is no link {} (known: {})", self.name, self.known.join(", "))?;
+        let known: Vec<&str> = self.known.iter().map(String::as_str).collect();
+        nearest(&self.name, &known).map_or(Ok(()), |meant| write!(f, "; did you mean {meant}?"))
     }
 }
 

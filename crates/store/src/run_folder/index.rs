@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::files::{INDEX_FILE, RUN_FILE, RunFolderError, VERSION};
 use super::json as json_file;
 use super::reader::RunFolder;
-use crate::manifest::{MANIFEST_FILE, Manifest};
+use crate::manifest::{FileDigest, MANIFEST_FILE, Manifest};
 use crate::staged::{StagedFolder, sync, take_name};
 use crate::table::FileError;
 
@@ -28,6 +28,9 @@ pub struct IndexEntry {
     pub seed: u64,
     /// Its run folder, relative to the index.
     pub folder: String,
+    /// SHA-256 of the `run.json` in there, once the index is written; earlier versions wrote none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_sha256: Option<String>,
 }
 
 impl IndexEntry {
@@ -35,7 +38,7 @@ impl IndexEntry {
     ///
     /// # Errors
     ///
-    /// Those of [`RunFolder::open`]; [`FileError::Metadata`] if it holds the run of another seed.
+    /// Those of [`RunFolder::open`]; [`FileError::Metadata`] if it holds the run of another seed, or another run.
     pub fn open(&self, folder: &Path) -> Result<RunFolder, RunFolderError> {
         let path = folder.join(&self.folder);
         let run = RunFolder::open(&path)?;
@@ -43,10 +46,25 @@ impl IndexEntry {
             Some(found) if found.as_u64() != Some(self.seed) => {
                 let problem =
                     format!("it holds the run of seed {found}, and {INDEX_FILE} lists it as seed {}", self.seed);
-                Err(FileError::Metadata { path, problem }.into())
+                return Err(FileError::Metadata { path, problem }.into());
             }
-            _ => Ok(run),
+            _ => {}
         }
+        if self.run_sha256.is_some() && digest_of_run(&path)? != self.run_sha256 {
+            let problem = format!("it holds another run than the one that {INDEX_FILE} lists");
+            return Err(FileError::Metadata { path, problem }.into());
+        }
+        Ok(run)
+    }
+}
+
+/// SHA-256 of the `run.json` in `folder`, if there is one.
+fn digest_of_run(folder: &Path) -> Result<Option<String>, FileError> {
+    let path = folder.join(RUN_FILE);
+    match FileDigest::of(&path) {
+        Ok(digest) => Ok(Some(digest.sha256)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(FileError::Read { path, source }),
     }
 }
 
@@ -89,7 +107,8 @@ impl RunIndex {
 
     /// The index of `seeds`, each in the folder [`Self::seed_folder`] names.
     pub fn of_seeds(seeds: impl IntoIterator<Item = u64>) -> RunIndex {
-        RunIndex { runs: seeds.into_iter().map(|seed| IndexEntry { seed, folder: format!("seed-{seed}") }).collect() }
+        let entry = |seed| IndexEntry { seed, folder: format!("seed-{seed}"), run_sha256: None };
+        RunIndex { runs: seeds.into_iter().map(entry).collect() }
     }
 
     /// Writes `index.json`, and the manifest of the files that are in `folder` beside the run folders.
@@ -98,7 +117,12 @@ impl RunIndex {
     ///
     /// What the file system says.
     pub fn write(&self, folder: &Path) -> Result<(), RunFolderError> {
-        let value = json!({ "format": "run-index", "version": VERSION, "runs": self.runs });
+        let listed = self
+            .runs
+            .iter()
+            .map(|run| Ok(IndexEntry { run_sha256: digest_of_run(&folder.join(&run.folder))?, ..run.clone() }));
+        let runs = listed.collect::<Result<Vec<IndexEntry>, FileError>>()?;
+        let value = json!({ "format": "run-index", "version": VERSION, "runs": runs });
         json_file::write(&folder.join(INDEX_FILE), &value)?;
         Ok(Manifest::of(folder)?.write(folder)?)
     }

@@ -528,7 +528,10 @@ fn runs_of_several_seeds_share_an_index() {
     }
     let index = RunIndex::of_seeds([3, 1]);
     index.write(&folder.run()).unwrap();
-    assert_eq!(RunIndex::open(&folder.run()).unwrap(), index);
+    let read = RunIndex::open(&folder.run()).unwrap();
+    let named = |index: &RunIndex| index.runs.iter().map(|run| (run.seed, run.folder.clone())).collect::<Vec<_>>();
+    assert_eq!(named(&read), named(&index));
+    assert!(read.runs.iter().all(|run| run.run_sha256.as_ref().is_some_and(|digest| digest.len() == 64)));
     let runs = RunFolder::open_all(&folder.run()).unwrap();
     let seeds: Vec<_> = runs.iter().map(|run| run.run()["seed"].as_u64().unwrap()).collect();
     assert_eq!(seeds, [3, 1], "in the order of the experiment");

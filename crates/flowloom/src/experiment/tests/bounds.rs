@@ -75,6 +75,8 @@ fn is_excluded(key: &str, kind: &str, value: &str) -> bool {
         ("alpha", "rem") => value == "1000000",
         // It must be below a.
         ("b", "pi") => value == "1000000",
+        // Of the largest rate, datagrams leave no time between them.
+        ("rate", _) => value == "9000000000000000000",
         // The samples of its limits are one value; weights add up to 1.
         ("shape", "bounded-pareto") | ("weight", _) => true,
         _ => false,
@@ -130,7 +132,7 @@ fn numbers(schema: &Value, on: &mut Vec<String>, outside: &mut Vec<String>) {
     let is_whole = schema["type"] == "integer";
     let step = if is_whole { 1.0 } else { 1e-6 };
     // Of a type of Rust's, and not of the key.
-    let of_type = [0.0, f64::from(u8::MAX), f64::from(u16::MAX), f64::from(u32::MAX)];
+    let of_type = [0.0, f64::from(u8::MAX), f64::from(u16::MAX), f64::from(u32::MAX), i64::MAX as f64];
     for (keyword, by, is_inside) in [
         ("minimum", -step, true),
         ("maximum", step, true),
@@ -276,12 +278,18 @@ fn visit<'a>(stated: &'a Value, path: &str, beside: &Keys, above: &mut Vec<&'a s
         return;
     }
     above.extend(reference);
-    let schema = resolve(schema(), stated);
+    let root = schema();
+    let schema = resolve(root, stated);
     let has = |schema: &Value| BOUNDS.iter().any(|bound| schema.get(bound).is_some());
     if has(stated) || has(schema) {
         found.push(Bounded { path: path.to_owned(), stated, beside: beside.clone() });
     }
-    alternatives(schema).for_each(|branch| visit(branch, path, beside, above, found));
+    // The bounds of a key are narrower than those of its forms.
+    let is_plain = |branch: &Value| ["string", "number"].iter().any(|name| resolve(root, branch)["type"] == *name);
+    let is_bounded = has(stated) || has(schema);
+    for branch in alternatives(schema).filter(|branch| !(is_bounded && is_plain(branch))) {
+        visit(branch, path, beside, above, found);
+    }
     if let Some(items) = schema.get("items") {
         let around = beside.iter().filter(|(other, _)| other != path).cloned().collect();
         visit(items, &format!("{path}[0]"), &around, above, found);

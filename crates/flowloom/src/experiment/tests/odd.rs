@@ -68,7 +68,7 @@ fn places_are_those_of_keys_and_values() {
         ("network.hops = 99999999999999999999", &["1:16 network.hops"]),
         ("network.bottleneck.queue = { kind = \"red\", max-p = nan }", &["1:52 network.bottleneck.queue.max-p"]),
         ("network.bottleneck.queue = { kind = \"red\", max-p = inf }", &["1:52 network.bottleneck.queue.max-p"]),
-        ("network.hops = 3.0", &["1:16 network.hops"]),
+        ("network.hops = 3.5", &["1:16 network.hops"]),
         ("network.bottleneck.queue.kind = 3", &["1:33 network.bottleneck.queue.kind"]),
         ("workload.model.kind = 3", &["1:23 workload.model.kind"]),
         ("workload.model = {}", &["1:18 workload.model.kind"]),
@@ -197,4 +197,12 @@ fn deep_and_long_files_are_told_too() {
     ] {
         assert_eq!(told(broken).len(), 1, "{broken}");
     }
+}
+
+/// TOML's reader gives no place for this one.
+#[test]
+fn keys_of_too_many_parts_have_a_line() {
+    let text = format!("title = \"x\"\n{}a = 1\nrun.seeds = [1]\n", "a.".repeat(20_000));
+    let error = Experiment::parse(&text, "x").unwrap_err();
+    assert_eq!(error.to_string(), "x:2:1: keys or values are nested too deeply");
 }

@@ -137,7 +137,7 @@ fn impossible_values_are_refused_with_their_line() {
         ),
         (
             "[[network.delay-box]]\nrate = \"unlimited\"",
-            "x.toml:2: network.delay-box[0].rate: a value of a distribution must be",
+            "x.toml:2: network.delay-box[0].rate: unlimited is not possible here",
         ),
         (
             "[[network.delay-box]]\nrate = \"0mbit\"",

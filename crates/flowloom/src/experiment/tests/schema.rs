@@ -246,9 +246,9 @@ fn patterns_accept_what_is_read() {
         ("measure.queue-every", &["1us", "10.0ms", "0.5ms", ".05s", "007ms", "0010us"]),
         (
             "network.path.loss",
-            &["1%", "0%", "1e-3%", "100 %", "100.0%", "99.99%", ".5%", "0.0%", "+5%", "1E1%", "007%"],
+            &["1%", "0%", "1e-3%", "100 %", "100.0%", "99.99%", ".5%", "0.0%", "+5%", "1E-1%", "007%"],
         ),
-        ("tcp.dctcp-gain", &["1/16", "0.0625", "6.25e-2"]),
+        ("tcp.dctcp-gain", &["1/16", "0.0625", "+00.062500"]),
         ("tcp.delayed-ack", &["off", "40ms"]),
         ("tcp.receive-buffer", &["off", "128k"]),
     ] {
@@ -285,4 +285,108 @@ fn plain_numbers_are_bits_per_second() {
     {
         Experiment::parse(wrong, "x").expect_err(wrong);
     }
+}
+
+/// The schema and the reader of experiments agree about values just outside of what is possible.
+#[test]
+fn the_schema_and_the_reader_refuse_the_same() {
+    let mut refused: Vec<String> = Vec::new();
+    let on_off = |rate: &str| {
+        format!(
+            "workload.model = {{ kind = \"on-off\", sources = 1, on = {{ mean-s = 1, shape = 1.5 }}, \
+             off = {{ mean-s = 1, shape = 1.5 }}, rate = {rate} }}"
+        )
+    };
+    let exchanges = |keys: &str| {
+        format!("workload.model = {{ kind = \"exchanges\", connections-per-second = 1, rtt-ms = 1, {keys} }}")
+    };
+    let misc = |keys: &str| format!("workload.model = {{ kind = \"tcplib-misc\", {keys} }}");
+    let netspec = |traffic: &str| {
+        format!("workload.model = {{ kind = \"netspec\", sources = [{{ protocol = \"tcp\", traffic = {traffic} }}] }}")
+    };
+    refused.extend(["0", "-1", "1e300", "\"0.4bit\""].map(on_off));
+    refused.extend([
+        exchanges("request-bytes = -1, response-bytes = 1"),
+        exchanges("request-bytes = 1, response-bytes = 1, think-ms = -1"),
+        misc("packets = 0, packet-gap-s = 1, bytes = 1"),
+        misc("packets = 1, packet-gap-s = 0, bytes = 1"),
+        misc("packets = 1, packet-gap-s = 1, bytes = 0"),
+        misc("packets = 1, packet-gap-s = 1, bytes = 1, gap-s = -1"),
+        netspec("{ type = \"burst\", blocksize = -1, period = 1 }"),
+        netspec("{ type = \"burst\", blocksize = 1, period = 0 }"),
+        netspec("{ type = \"burst\", blocksize = { function = \"x\" }, period = 1 }"),
+    ]);
+    for (key, values) in [
+        ("workload.model", &["{ kind = \"swing\", config = \"a\", sessions-per-second = 0 }"][..]),
+        ("workload.model", &["{ kind = \"swing\", config = \"a\", sessions-per-second = 1000001 }"]),
+        ("workload.model", &["{ kind = \"harpoon\", sessions = 1, gap-ms = 1, file-bytes = 1, clients = [\"x\"] }"]),
+        ("workload.load", &["{ target = 0 }", "{ target = -1 }"]),
+        ("workload.rtt", &["\"61min\"", "{ kind = \"paths\", paths = 3, trim = \"50%\" }"]),
+        ("workload.rtt", &["{ kind = \"published\", name = \"unc-maen\" }"]),
+        ("workload.window", &["\"0.5b\""]),
+        ("network.bottleneck.shaper", &["{ rate = \"unlimited\", burst = \"64k\" }"]),
+        ("network.delay-box", &["[{ rate = \"unlimited\" }]", "[{ rate = 99.5 }]"]),
+        ("network.bottleneck.rate", &["99.5", "\"99.5bit\""]),
+        ("network.bottleneck.queue", &["{ kind = \"drop-tail\", limit = \"1513.5b\" }"]),
+        ("network.path.loss", &["\"1.0000001e2%\"", "\"1e400%\"", "\"1e1%\"", "\"5\\t%\"", "\"1000e-1%\""]),
+        ("tcp.dctcp-gain", &["\"1e-1\"", "\"6.25e-2\"", "\"0.06250000000000000000000001\"", "\"0\"", "\"1/3\""]),
+        ("tcp.receive-buffer", &["\"4095.5b\""]),
+        (
+            "tcp.classes",
+            &["[{ name = \"a\", port = 1, tcp.classes = [{ name = \"b\", port = 2, tcp.sack = \"on\" }] }]"],
+        ),
+        (
+            "sources",
+            &["[{ name = \"a\", kind = \"bulk\", tcp.classes = [{ name = \"b\", port = 2, tcp.sack = \"on\" }] }]"],
+        ),
+        ("measure.drain", &["\"60000000000.4ns\"", "\"60.0000000000000001s\""]),
+        ("measure.duration", &["\"0.9ns\""]),
+        ("live.tick", &["\"9999.6ns\""]),
+    ] {
+        refused.extend(values.iter().map(|value| format!("{key} = {value}")));
+    }
+    let validator = Validator::new();
+    let mut wrong = Vec::new();
+    for text in refused {
+        wrong.extend(validator.accepts(&text).ok().map(|()| format!("accepted by the schema: {text}")));
+        wrong.extend(Experiment::parse(&text, "x").ok().map(|_| format!("read: {text}")));
+    }
+    for text in [
+        "tcp.initial-window = 10.0",
+        "measure.drain = \"59.9999999995s\"",
+        "network.bottleneck.queue = { kind = \"drop-tail\", limit = \"1.5k\" }",
+        "network.path.loss = \"99.999e-1%\"",
+        "network.delay-box = [{ rate = 100 }]",
+        "workload.rtt = { kind = \"paths\", paths = 3, trim = \"49.9%\" }",
+    ] {
+        wrong.extend(validator.accepts(text).err().map(|error| format!("refused by the schema: {text}{error}")));
+        wrong.extend(Experiment::parse(text, "x").err().map(|error| format!("refused: {text}{error}")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A word that is nearly right has a hint, and its own place.
+#[test]
+fn near_words_are_named() {
+    for (text, column, meant) in [
+        ("workload.rtt = \"usernett\"", 16, "usernet"),
+        ("workload.rtt = { kind = \"published\", name = \"unc-maen\" }", 45, "unc-mean"),
+        ("network.bottleneck.queue = \"fq_codel\"", 28, "fq-codel"),
+        ("measure.monitor = [\"botleneck\"]", 20, "bottleneck"),
+        (
+            "workload.model.sources = [{ protocol = \"tcp\", traffic = { type = \"burst\", period = 1, blocksize.function = \"ftpItemSise\" } }]\nworkload.model.kind = \"netspec\"",
+            110,
+            "ftpItemSize",
+        ),
+    ] {
+        let error = Experiment::parse(text, "x").unwrap_err();
+        let place = error.place.as_ref().unwrap();
+        assert_eq!((place.line, place.column), (Some(1), Some(column)), "{error}");
+        assert!(error.to_string().contains(meant), "{error}");
+        assert!(error.others.is_empty(), "{error}");
+    }
+    let error = Experiment::parse("workload.prefill = \"5124096h\"", "x").unwrap_err();
+    assert!(error.cause.contains("\"5124096h\" is too large for a time"), "{error}");
+    let error = Experiment::parse("measure.duration = \"876001h\"", "x").unwrap_err();
+    assert!(error.cause.contains("876001h is too long (at most 876000h)"), "{error}");
 }

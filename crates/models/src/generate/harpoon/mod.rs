@@ -64,34 +64,34 @@ pub struct Harpoon {
     /// Configurations of Harpoon, of clients and of servers; instead of the keys from `traffic` on.
     #[serde(skip_serializing_if = "Option::is_none")]
     config: Option<Files>,
-    /// How long a session is; default: what the configuration says, or 60 s.
+    /// Length of a session; default: what the configuration says, or 60 s.
     #[serde(skip_serializing_if = "Option::is_none")]
     interval: Option<Quantity<Duration>>,
     /// Whether the list of sessions begins again after its end.
     repeat: bool,
-    /// How lists are drawn from.
+    /// Order in which the values of lists are drawn.
     lists: Lists,
-    /// What a connection carries.
+    /// How a file is asked for, and which end closes; default: file.
     transfer: Transfer,
-    /// What is sent.
+    /// Kind of traffic; default: tcp.
     #[serde(skip_serializing_if = "Option::is_none")]
     traffic: Option<Traffic>,
     /// Sessions at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     sessions: Option<Sessions>,
-    /// Times between the starts of a session's transfers.
+    /// Milliseconds between the starts of a session's transfers.
     #[serde(skip_serializing_if = "Option::is_none")]
     gap_ms: Option<Distribution>,
-    /// Files; of UDP that is answered, the answers.
+    /// Bytes of a file; of UDP that is answered, bytes of an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     file_bytes: Option<Distribution>,
-    /// Datagrams that are answered.
+    /// Bytes of a datagram that is answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_bytes: Option<Distribution>,
-    /// Between two of them, or the mean.
+    /// Milliseconds between two of these datagrams, or their mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     period_ms: Option<Distribution>,
-    /// Users of a session, who send them.
+    /// Users of a session, who send these datagrams; default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     users: Option<u32>,
     /// Payload each second of a file in datagrams.
@@ -100,16 +100,16 @@ pub struct Harpoon {
     /// Payload of its datagrams.
     #[serde(skip_serializing_if = "Option::is_none")]
     payload_bytes: Option<u32>,
-    /// Where clients are.
+    /// Addresses of clients; default: any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     clients: Vec<Block>,
-    /// Where servers are.
+    /// Addresses of servers; default: any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     servers: Vec<Block>,
-    /// Their port.
+    /// Port of the servers; default: none is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     port: Option<u16>,
-    /// Its connections; clients are the initiators.
+    /// Ends of the connections; clients are the initiators.
     ends: Ends,
     /// What the configurations say, once they were read.
     #[serde(skip)]
@@ -136,6 +136,25 @@ impl Harpoon {
             };
         }
         self.population()?.check().map_err(|problem| Impossible::new("sessions", format!("cannot be: {problem}")))
+    }
+
+    /// What is missing or cannot be: all that is missing at once.
+    pub fn problems(&self) -> Vec<Impossible> {
+        let missing = self.missing();
+        if missing.is_empty() { self.check().err().into_iter().collect() } else { missing }
+    }
+
+    /// Keys that a population needs and that are not given.
+    fn missing(&self) -> Vec<Impossible> {
+        if self.config.is_some() {
+            return Vec::new();
+        }
+        let needed: &[&str] = match self.traffic.unwrap_or_default() {
+            Traffic::Tcp | Traffic::UdpConstant => &["sessions", "gap-ms", "file-bytes"],
+            Traffic::UdpPeriodic | Traffic::UdpExponential => &["sessions", "file-bytes", "request-bytes", "period-ms"],
+        };
+        let missing = self.own_keys().filter(|(key, given)| needed.contains(key) && !given);
+        missing.map(|(key, _)| Impossible::new(key, "is missing")).collect()
     }
 
     /// Keys that a configuration stands for, and whether they are given.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Addresses in a row, and a port: an entry of a pool, spelt `10.0.0.0/24`. An entry that stands there twice is picked twice as often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-#[schemars(extend("format" = "addresses", "examples" = ["10.0.0.0/24", "10.0.0.7"]))]
+#[schemars(extend("format" = "addresses", "pattern" = pattern(), "examples" = ["10.0.0.0/24", "10.0.0.7"]))]
 pub struct Block {
     /// The first address.
     pub base: Ipv4Addr,
@@ -18,6 +18,12 @@ pub struct Block {
     pub length: u8,
     /// Their port; 0 is any.
     pub port: u16,
+}
+
+/// A regular expression (ECMA 262) of blocks.
+fn pattern() -> String {
+    const BYTE: &str = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
+    format!(r"^\s*{BYTE}(\.{BYTE}){{3}}\s*(/\s*\+?0*(3[0-2]|[12]?[0-9])\s*)?$")
 }
 
 /// Why a text is no block of addresses.

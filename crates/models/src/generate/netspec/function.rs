@@ -14,16 +14,48 @@ use super::super::tcplib::{TableError, summarised, tabled};
 #[serde(untagged)]
 pub enum Parameter {
     /// Always this.
-    Number(f64),
+    Number(#[schemars(range(min = 0))] f64),
     /// Drawn.
     Call(Call),
+}
+
+/// The functions, as a page of NetSpec spells them. Two have another spelling.
+const FUNCTIONS: [&str; 15] = [
+    "ftpItemSize",
+    "ftpNOfItems",
+    "ftpSessionInterarrival",
+    "telnetSessionInterarrival",
+    "telnetSessionDuration",
+    "telnetPktInterarrival",
+    "telnetPacketInterarrival",
+    "telnetPktSize",
+    "telnetPacketSize",
+    "telnetOriginatorBytes",
+    "wwwItemSize",
+    "wwwRequestInterarrival",
+    "voiceSessionInterarrival",
+    "voiceSessionDuration",
+    "videoTeleconferenceFrameSize",
+];
+
+/// Whether there is a function of this name, in any capitals.
+pub fn is_function(name: &str) -> bool {
+    FUNCTIONS.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// A regular expression (ECMA 262) of their names in any capitals.
+fn pattern() -> String {
+    let letter = |c: char| format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase());
+    let names = FUNCTIONS.map(|name| name.chars().map(letter).collect::<String>());
+    format!("^({})$", names.join("|"))
 }
 
 /// A function and its arguments, of which each function takes some.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Call {
-    /// Its name; pages of NetSpec spell them with different capitals.
+    /// Its name, in any capitals: pages of NetSpec differ in them.
+    #[schemars(extend("format" = "netspec-function", "pattern" = pattern(), "examples" = FUNCTIONS))]
     pub function: String,
     /// Smaller values become this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -193,6 +225,17 @@ impl Parameter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_name_is_a_function() {
+        for name in FUNCTIONS {
+            let call =
+                Call { lambda: Some(1.0), shape: Some(1.0), scale: Some(1.0), min: Some(1.0), ..Call::new(name) };
+            let problem = Parameter::Call(call).function(&Tables::default()).err().unwrap_or_default();
+            assert!(!problem.contains("is no function"), "{problem}");
+        }
+        assert!(is_function("FTPITEMSIZE") && !is_function("ftpItemSise"));
+    }
 
     fn function(call: Call) -> Result<Function, String> {
         Parameter::Call(call).function(&Tables::default())

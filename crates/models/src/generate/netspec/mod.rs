@@ -17,7 +17,7 @@ use flowloom_core::workload::{ConnectionVector, Side};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use function::{Call, Parameter};
+pub use function::{Call, Parameter, is_function};
 pub use video::{Conference, Memory, Mpeg};
 
 use flowloom_core::play::Late;
@@ -35,7 +35,7 @@ use super::tcplib::TableError;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Netspec {
-    /// What sends.
+    /// Sources of traffic.
     #[schemars(length(min = 1))]
     pub sources: Vec<Leaf>,
     /// Folder with the tables of tcplib as CSV, for FTP and TELNET. Without it the summaries of methods G.2 are used.
@@ -65,7 +65,7 @@ pub struct Leaf {
     /// How fast the path is. Full blast needs it, to know how much it is; the others take from their waits what a block takes to leave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<Quantity<Rate>>,
-    /// Its flows or connections.
+    /// Ends of the flows or connections.
     #[serde(default)]
     pub ends: Ends,
 }
@@ -88,14 +88,16 @@ pub enum Traffic {
     Burst {
         /// Bytes of a block.
         blocksize: Parameter,
-        /// Microseconds from a block to the next.
+        /// Microseconds from a block to the next, above zero.
+        #[schemars(extend("exclusiveMinimum" = 0))]
         period: Parameter,
     },
     /// Blocks every period; those that are due while others are being written wait for them.
     Burstq {
         /// Bytes of a block.
         blocksize: Parameter,
-        /// Microseconds from blocks to the next.
+        /// Microseconds from blocks to the next, above zero.
+        #[schemars(extend("exclusiveMinimum" = 0))]
         period: Parameter,
         /// How many blocks at a time.
         #[serde(default = "once")]
