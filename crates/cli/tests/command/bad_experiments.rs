@@ -149,7 +149,7 @@ fn everything_else_that_cannot_be() {
         ("measure", "monitor = [\"tail\"]", "measure.monitor[0]: there is no link tail (known: bottleneck)"),
         ("run", "seeds = []", "run.seeds is empty: nothing to run"),
         ("run", "seeds = [1, 1]", "run.seeds holds 1 twice"),
-        ("run", "seeds = [-1]", "run.seeds[0] of -1 must be 0 or more"),
+        ("run", "seeds = [-1]", "run.seeds[0] of -1 must be between 0 and 9223372036854775807"),
         ("network.path", "loss = \"150%\"", "network.path.loss: \"150%\" is not a share of 0% to 100%"),
         ("network.path", "loss = { kind = \"list\", packets = [\"8-5\"] }", "network.path.loss: 8-5 is no interval"),
         ("network.path", "loss = { kind = \"list\", packets = [1.5] }", "network.path.loss.packets[0]: expected"),

@@ -57,7 +57,9 @@ fn lengths_of_a_capture_are_those_of_its_packets() {
 fn datagrams_of_a_workload_are_those_that_a_run_sends() {
     let bench = Bench::new();
     bench.file("c.pcap", &Traffic::many(60).pcap());
-    bench.flowloom(&["run", "c.pcap", "-o", "r", "--pcap"]).succeeded();
+    // The estimate knows of no acknowledgement policies.
+    bench.file("e.toml", b"[workload]\nsource = \"c.pcap\"\nreplay = { acks = false }\n");
+    bench.flowloom(&["run", "e.toml", "-o", "r", "--pcap"]).succeeded();
     bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
     let tcp = |file| {
         let told = bench.json(&["overhead", file, "--json"]);

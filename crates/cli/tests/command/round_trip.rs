@@ -10,6 +10,9 @@ use flowloom::time::Duration;
 
 use crate::support::Bench;
 
+/// The longest silence inside an ADU.
+const QUIET: Duration = Duration::from_millis(500);
+
 /// The connection a captured vector belongs to: the writer of captures numbers hosts and ports by it.
 fn connection(found: &Finished) -> u64 {
     let host = found.initiator.ip as u32;
@@ -19,7 +22,19 @@ fn connection(found: &Finished) -> u64 {
 
 /// Sizes and waits of the ADUs of `side`, or of both.
 fn exchanges(vector: &ConnectionVector, side: Option<Side>) -> Vec<Adu> {
-    vector.adus.iter().copied().filter(|adu| side.is_none_or(|side| adu.side == side)).collect()
+    let mut found: Vec<Adu> = Vec::new();
+    for adu in vector.adus.iter().filter(|adu| side.is_none_or(|side| adu.side == side)) {
+        let seen = |adu: &Adu| adu.seen.unwrap();
+        match found.last_mut().filter(|before| side.is_some() && seen(adu).first - seen(before).last < QUIET) {
+            // Of a side by itself no answer of the other parts what comes soon.
+            Some(before) => {
+                before.bytes += adu.bytes;
+                before.seen = Some(seen(before).and(seen(adu)));
+            }
+            None => found.push(*adu),
+        }
+    }
+    found
 }
 
 fn apart(a: Duration, b: Duration) -> Duration {

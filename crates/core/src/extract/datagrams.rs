@@ -14,7 +14,8 @@ use crate::workload::{
 };
 
 use super::counts::Class;
-use super::observer::{Identity, Seen};
+use super::observer::Identity;
+use super::seen::Seen;
 
 /// Datagrams in which a QUIC connection shows its long header: those of the handshake.
 const QUIC_SHOWS_WITHIN: u64 = 8;

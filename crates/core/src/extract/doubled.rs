@@ -6,7 +6,7 @@
 
 use crate::workload::Side;
 
-use super::observer::Seen;
+use super::seen::Seen;
 
 /// Numbers this near to the connection's own are its own, wherever the other space is.
 const NEAR: u32 = 16 << 16;

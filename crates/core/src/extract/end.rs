@@ -12,8 +12,8 @@ use super::coverage::Coverage;
 use super::exchange::Sent;
 use super::flight::{self, Flight, Transits};
 use super::gaps::Gaps;
-use super::observer::Seen;
 use super::recovery::{Passed, Recovery, Situation};
+use super::seen::Seen;
 use super::transit::{Answered, NEVER, Timed};
 use super::writes::{self, First, Writes};
 

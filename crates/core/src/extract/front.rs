@@ -9,8 +9,8 @@ use crate::workload::LinkSide;
 
 use super::counts::{Counts, TrafficSeries};
 use super::key::{Key, Seeds, seeds};
-use super::observer::Seen;
 use super::options::Options;
+use super::seen::Seen;
 
 /// A TCP segment or UDP datagram with what the whole capture says about it, on its way to its [`Part`](super::Part).
 #[derive(Clone, Copy, Debug)]

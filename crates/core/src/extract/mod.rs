@@ -41,6 +41,7 @@ mod options;
 mod packed;
 mod part;
 mod recovery;
+mod seen;
 mod sequence;
 mod slab;
 mod tombstone;
@@ -56,10 +57,11 @@ pub use front::{Front, Packet, Round};
 pub use key::PARTS;
 pub use merger::Merger;
 pub use monitor::Position;
-pub use observer::{Arrival, Identity, Observer, Seen};
+pub use observer::{Arrival, Identity, Observer};
 pub use options::{Missing, Options, ParsePrefixError, Prefix};
 pub use packed::Packed;
 pub use part::{Finished, LEAST_MEMORY, Part, Report};
+pub use seen::Seen;
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use std::num::NonZeroU16;
 use crate::tcp::Timestamps;
 use crate::wire::Flags;
 
-use super::observer::Seen;
+use super::seen::Seen;
 
 /// The MSS that every host accepts (RFC 9293 section 3.7.1). A smaller one on a SYN does not count here: a crafted capture would
 /// otherwise have thousands of segments in each packet.

@@ -7,7 +7,8 @@ use crate::time::Time;
 use crate::workload::{LinkSide, Side};
 
 use super::key::Key;
-use super::observer::{IMPOSSIBLE_JUMP, Remains, Seen};
+use super::observer::{IMPOSSIBLE_JUMP, Remains};
+use super::seen::Seen;
 
 /// A closed connection whose vector is made.
 #[derive(Clone, Copy, Debug)]

@@ -608,7 +608,11 @@ fn refused_number(node: &Node, schema: &Value) -> Option<String> {
 
 /// The bounds of a number in words, if it has any.
 pub fn number_bounds(schema: &Value) -> Option<String> {
-    let number_of = |key: &str| schema.get(key).and_then(Value::as_f64);
+    // Whole numbers to the last digit.
+    let number_of = |key: &str| {
+        let bound = schema.get(key)?;
+        bound.as_u64().map(|whole| whole.to_string()).or_else(|| bound.as_f64().map(|number| number.to_string()))
+    };
     let above = number_of("exclusiveMinimum").map(|least| format!("above {least}"));
     let below = number_of("exclusiveMaximum").map(|most| format!("below {most}"));
     match (number_of("minimum"), number_of("maximum")) {

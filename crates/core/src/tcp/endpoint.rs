@@ -538,7 +538,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endpoint_is_four_cache_lines() {
-        assert!(size_of::<Endpoint>() <= 256, "{}", size_of::<Endpoint>());
+    fn an_endpoint_is_little_more_than_four_cache_lines() {
+        assert!(size_of::<Endpoint>() <= 272, "{}", size_of::<Endpoint>());
     }
 }

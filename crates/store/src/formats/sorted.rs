@@ -16,7 +16,7 @@ use crate::table::{FileError, TableReader, TableWriter};
 /// Vectors held before they are sorted and put aside, in bytes.
 const HELD_BYTES: usize = 256 << 20;
 /// The version of the runs, which nobody else reads.
-const VERSION: u64 = 1;
+const VERSION: u64 = crate::workload::VERSION;
 
 /// Takes vectors in any order; [`Self::finish`] gives them back sorted by start, equal starts as they came.
 pub struct Sorter {

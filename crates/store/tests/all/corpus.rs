@@ -185,10 +185,16 @@ fn compare_connection(comparison: &mut Comparison, name: &str, ours: &Finished, 
         let count = |name: &str| theirs[name].as_u64().expect("count");
         let segments = end.segments.expect("packets tell");
         let data = segments.data + segments.keep_alives + segments.window_probes;
-        comparison.equal(What::Packets, name, end.packets, Some(count("pkts")));
-        comparison.equal(What::DataSegments, name, data, count("data_pkts"));
+        // The reference counts what an offload merged as one packet.
+        if end.oversized.unwrap_or(0) == 0 {
+            comparison.equal(What::Packets, name, end.packets, Some(count("pkts")));
+            comparison.equal(What::DataSegments, name, data, count("data_pkts"));
+        }
         comparison.equal(What::UniqueBytes, name, unique(ours, side), count("unique"));
-        comparison.equal(What::MissingBytes, name, segments.missing_bytes, count("gap"));
+        // It has no holes of a side without any captured data.
+        if count("unique") > 0 {
+            comparison.equal(What::MissingBytes, name, segments.missing_bytes, count("gap"));
+        }
         comparison.equal(What::Syn, name, end.syn_seen, count("syn") + count("synack") > 0);
         comparison.equal(What::Fin, name, end.fin_wait.is_some(), count("fin") > 0);
         comparison.equal(What::Rst, name, end.rst_seen, count("rst") > 0);

@@ -146,38 +146,39 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
     let evidence =
         prop::sample::select(vec![Evidence::Packets, Evidence::VectorFile, Evidence::FlowRecord, Evidence::Model]);
     let places = [(); 2].map(|()| prop::collection::vec((any::<u16>(), duration()), 0..4));
-    (identity, (label, protocol, evidence), times, endpoint(), endpoint(), close, adus, places).prop_map(
-        |(identity, (label, (protocol, ip_version), evidence), times, initiator, acceptor, close, adus, places)| {
-            let [syn_rtt, stated_rtt, lifetime, t_close] = times;
-            let (id, start, initiator_side, initiator_rule, pattern, complete, handshake_repeated) = identity;
-            let [of_initiator, of_acceptor] = places;
-            let pauses = PerSide {
-                initiator: pauses(&adus, Side::Initiator, of_initiator),
-                acceptor: pauses(&adus, Side::Acceptor, of_acceptor),
-            };
-            ConnectionVector {
-                id,
-                label,
-                protocol,
-                ip_version,
-                evidence,
-                start: Time::from_nanos(start),
-                initiator_side,
-                initiator_rule,
-                pattern,
-                complete,
-                handshake_repeated,
-                syn_rtt,
-                stated_rtt,
-                lifetime,
-                ends: PerSide { initiator, acceptor },
-                close,
-                t_close,
-                adus,
-                pauses,
-            }
-        },
-    )
+    (identity, (label, protocol, evidence), times, endpoint().boxed(), endpoint().boxed(), close, adus, places)
+        .prop_map(
+            |(identity, (label, (protocol, ip_version), evidence), times, initiator, acceptor, close, adus, places)| {
+                let [syn_rtt, stated_rtt, lifetime, t_close] = times;
+                let (id, start, initiator_side, initiator_rule, pattern, complete, handshake_repeated) = identity;
+                let [of_initiator, of_acceptor] = places;
+                let pauses = PerSide {
+                    initiator: pauses(&adus, Side::Initiator, of_initiator),
+                    acceptor: pauses(&adus, Side::Acceptor, of_acceptor),
+                };
+                ConnectionVector {
+                    id,
+                    label,
+                    protocol,
+                    ip_version,
+                    evidence,
+                    start: Time::from_nanos(start),
+                    initiator_side,
+                    initiator_rule,
+                    pattern,
+                    complete,
+                    handshake_repeated,
+                    syn_rtt,
+                    stated_rtt,
+                    lifetime,
+                    ends: PerSide { initiator, acceptor },
+                    close,
+                    t_close,
+                    adus,
+                    pauses,
+                }
+            },
+        )
 }
 
 /// Pauses of `side` inside its data, at these shares of it.

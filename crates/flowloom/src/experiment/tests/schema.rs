@@ -371,11 +371,10 @@ fn near_words_are_named() {
     for (text, column, meant) in [
         ("workload.rtt = \"usernett\"", 16, "usernet"),
         ("workload.rtt = { kind = \"published\", name = \"unc-maen\" }", 45, "unc-mean"),
-        ("network.bottleneck.queue = \"fq_codel\"", 28, "fq-codel"),
         ("measure.monitor = [\"botleneck\"]", 20, "bottleneck"),
         (
             "workload.model.sources = [{ protocol = \"tcp\", traffic = { type = \"burst\", period = 1, blocksize.function = \"ftpItemSise\" } }]\nworkload.model.kind = \"netspec\"",
-            110,
+            108,
             "ftpItemSize",
         ),
     ] {

@@ -15,6 +15,3 @@ pub(super) use rows::micros;
 pub use write::{Assumptions, TmixWriter};
 
 pub use row::Spelling;
-
-/// Begins the comment that says what a capture lacked of the payload, as JSON.
-const PAYLOAD_COMMENT: &str = "# flowloom payload ";

@@ -8,9 +8,9 @@ use flowloom_core::workload::{ConnectionVector, Evidence, Label, LinkSide, Patte
 use super::super::error::{Flaw, FormatError};
 use super::super::lines::Lines;
 use super::super::notes::{Notes, Remark};
-use super::PAYLOAD_COMMENT;
 use super::row::{After, MOST_MICROS, Row, Spelling};
 use super::rows;
+use super::write::PAYLOAD_COMMENT;
 use crate::formats::limits::MOST_ADUS;
 use crate::formats::read_vectors::ReadVectors;
 use crate::workload::PayloadFacts;

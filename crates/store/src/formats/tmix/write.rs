@@ -7,10 +7,12 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Evidence, Pattern, PerSide, Side};
 
 use super::super::notes::{Notes, Remark};
-use super::PAYLOAD_COMMENT;
 use super::row::{After, Row, Spelling};
 use super::rows::{self, micros};
 use crate::workload::PayloadFacts;
+
+/// Begins the comment that says what a capture lacked of the payload, as JSON.
+pub(super) const PAYLOAD_COMMENT: &str = "# flowloom payload ";
 
 /// The window of a connection of which none is known: the largest without scaling, as in the simulator.
 const UNKNOWN_WINDOW: u64 = 65_535;
