@@ -322,6 +322,14 @@ pub enum Warning {
 /// The share of missing payload from which on it is warned of.
 const DOUBTFUL_MISSING_SHARE: f64 = 0.01;
 
+const DISK_FULL: &str =
+    "the disk is full: the run ended, and what was recorded until then was completed with room kept back for it";
+
+/// Where the first of several malformed flow messages is, and what is wrong with it.
+fn first_malformed(file: &str, Problem { message, offset, text, .. }: &Problem) -> String {
+    format!("; the first: {file}: message {message} at byte {offset}: {text}")
+}
+
 impl Warning {
     /// The warning about payload that a capture lacks, if it is much; `missing` says what becomes of it.
     pub(crate) fn of_missing_bytes(facts: &PayloadFacts, missing: Missing) -> Option<Warning> {
@@ -398,9 +406,7 @@ impl Warning {
         match self {
             Warning::FlowRecords { finding, count } => format!("{}: {count}", finding.cause()),
             Warning::MalformedFlowMessages { count, first } => {
-                let first = first.as_ref().map_or_else(String::new, |(file, Problem { message, offset, text, .. })| {
-                    format!("; the first: {file}: message {message} at byte {offset}: {text}")
-                });
+                let first = first.as_ref().map_or_else(String::new, |(file, problem)| first_malformed(file, problem));
                 format!("messages and sets that contradict themselves were left out: {count}{first}")
             }
             Warning::CutFlowFile => "a file was cut off and read up to there: 1".to_owned(),
@@ -462,9 +468,7 @@ impl Warning {
             Warning::TraceMissed { wanted, began } => {
                 format!("of {} to be traced {began} began (measure.tcp-trace)", counted(*wanted, "connection"))
             }
-            Warning::DiskFull => "the disk is full: the run ended, and what was recorded until then was completed \
-                                  with room kept back for it"
-                .to_owned(),
+            Warning::DiskFull => DISK_FULL.to_owned(),
             Warning::Live(warning) => warning.to_string(),
             // All variants are named, so that a new one cannot be forgotten.
             Warning::NoTraffic { .. }

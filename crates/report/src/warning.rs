@@ -191,6 +191,18 @@ fn dropped_tcp(class: &str, from_side: &str, share: f64, link: Option<&str>) -> 
     dropped(&format!("TCP packets of {class} from the {from_side}"), share, link)
 }
 
+/// What an interruption leaves of results from `start_ns` to `end_ns`.
+fn interruption(start_ns: u64, end_ns: u64) -> String {
+    let [start, end] = [start_ns, end_ns].map(Duration::from_nanos);
+    match end_ns.saturating_sub(start_ns) {
+        _ if start.is_zero() => {
+            format!("the run was interrupted; results cover what had happened by then, in its first {end}")
+        }
+        0 | 1 => format!("the run was interrupted before the window that results are of, which begins at {start}"),
+        _ => format!("the run was interrupted; results cover what had happened by then, from {start} to {end} of it"),
+    }
+}
+
 impl Warning {
     /// Whether it makes the run doubtful.
     pub fn is_doubt(&self) -> bool {
@@ -235,20 +247,7 @@ impl Warning {
                 counted(*connections, "connection"),
                 percent(share)
             ),
-            Warning::Interrupted { start_ns, end_ns } => {
-                let [start, end] = [*start_ns, *end_ns].map(Duration::from_nanos);
-                match end_ns.saturating_sub(*start_ns) {
-                    _ if start.is_zero() => {
-                        format!("the run was interrupted; results cover what had happened by then, in its first {end}")
-                    }
-                    0 | 1 => format!(
-                        "the run was interrupted before the window that results are of, which begins at {start}"
-                    ),
-                    _ => format!(
-                        "the run was interrupted; results cover what had happened by then, from {start} to {end} of it"
-                    ),
-                }
-            }
+            Warning::Interrupted { start_ns, end_ns } => interruption(*start_ns, *end_ns),
             Warning::NotStationary { thirds } => format!(
                 "the load is not steady: throughput of the three thirds is {} of the mean",
                 thirds.map(|third| percent(&third)).join(", ")

@@ -185,7 +185,7 @@ fn again(tcp: &Config, each: u64) -> [u64; 3] {
         counts[1] += u64::from(vector.ends.acceptor.first_flight == Some(window * segment));
         let AckPolicy { quick, prompt, prompt_segments, .. } = vector.ends.initiator.acks.unwrap_or_default();
         // One at a time they are all quick.
-        let seen = if prompt == 0 { u32::from(quick > 0) } else { (prompt_segments + prompt / 2) / prompt };
+        let seen = (prompt_segments + prompt / 2).checked_div(prompt).unwrap_or(u32::from(quick > 0));
         counts[2] += u64::from(seen == every);
     }
     counts
@@ -219,7 +219,7 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
                 format!("{what}: windows known of smaller responses"),
                 "methods A.13.2",
                 Expected::Exactly(0.0),
-                { clear.of_small as f64 },
+                clear.of_small as f64,
             );
         }
         for (words, change) in ROUGH {

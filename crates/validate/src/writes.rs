@@ -218,7 +218,7 @@ fn programs(
             min_transit: Some(transit),
             ..Endpoint::default()
         };
-        let large = if condition.up_only || id % 2 == 0 { Side::Initiator } else { Side::Acceptor };
+        let large = if condition.up_only || id.is_multiple_of(2) { Side::Initiator } else { Side::Acceptor };
         let mut vector = ConnectionVector {
             id,
             start: Time::ZERO + Duration::from_secs_f64(id as f64 / per_second),

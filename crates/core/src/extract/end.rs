@@ -240,6 +240,14 @@ impl End {
         self.flight.sent(&flight::Sent { start, end, now, before, inside, mss, min_rtt });
     }
 
+    /// Something of its data up to `high` was lost or overtaken.
+    pub fn note_repair(&mut self, high: u64) {
+        if let Some(writes) = &mut self.writes {
+            writes.lost(high);
+        }
+        self.flight.lost();
+    }
+
     /// Round trips between the monitor and the end at present.
     pub fn transits(&self) -> Transits {
         let recent = self.writes.as_ref().and_then(|writes| writes.recent_transits());

@@ -462,10 +462,7 @@ impl Observer {
                 return Arrival::default();
             }
             own.data_segments = own.data_segments.saturating_add(1);
-            if let Some(writes) = &mut own.writes {
-                writes.lost(high);
-            }
-            own.flight.lost();
+            own.note_repair(high);
             let (situation, original) = (own.situation(min_rtt), own.timed.passing_of(start, end));
             if own.recovery().duplicate(passed, original, &situation) != Duplicate::Copy {
                 own.repeated = true;
@@ -478,10 +475,7 @@ impl Observer {
             own.note_write(&passed, stamp, inside, peer);
             own.note_flight(&passed, inside, peer, min_rtt);
         } else {
-            if let Some(writes) = &mut own.writes {
-                writes.lost(end.max(high));
-            }
-            own.flight.lost();
+            own.note_repair(end.max(high));
         }
         if let Some((hole, opened)) = late {
             let late = Late { passed, hole, lag: now - opened, before_capture: start < first_seen };

@@ -414,8 +414,8 @@ mod tests {
             };
             let (a, b) = (at(100_000), at(300_000));
             let parts = [seen(at(0), a), seen(a, b), seen(at(0), b)];
-            for of in 0..4 {
-                assert!((parts[0][of] + parts[1][of] - parts[2][of]).abs() < 1e-9, "{of} {discipline:?}");
+            for (first, (second, both)) in parts[0].iter().zip(parts[1].iter().zip(&parts[2])) {
+                assert!((first + second - both).abs() < 1e-9, "{first} {second} {discipline:?}");
             }
         }
     }

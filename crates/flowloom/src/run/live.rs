@@ -106,7 +106,8 @@ pub fn not_replayed(config: &Config) -> impl Iterator<Item = String> {
         ),
     ]
     .into_iter()
-    .filter_map(|(is_so, words)| is_so.then(|| words.to_owned()))
+    .filter(|(is_so, _)| *is_so)
+    .map(|(_, words)| words.to_owned())
 }
 
 /// The rows of `lateness.parquet`.

@@ -313,15 +313,7 @@ impl Generation<'_> {
             starts = draw.map(Starts::Drawn);
         }
         rtts.sort_unstable();
-        let Some(round_trips) = workload.rtt.round_trips(&rtts) else {
-            return Err(Error::usage(format_args!(
-                "workload.rtt = \"{}\" is made of round-trip times, and no connection of the workload has one",
-                workload.rtt
-            ))
-            .hint(
-                "flow records have none: give one that is not of the workload, as in rtt = \"80ms\" or \"unc-30-path\"",
-            ));
-        };
+        let round_trips = workload.rtt.round_trips(&rtts).ok_or_else(|| without_round_trips(workload))?;
         drop(rtts);
         // What starts later is in no run.
         length = self.duration.map_or(length, |duration| duration.min(length));
@@ -556,6 +548,15 @@ impl Made {
 fn estimate(hurst: &Hurst) -> String {
     let (low, high) = hurst.interval();
     format!("{:.3} [{low:.3}, {high:.3}] (octaves {}-{} of 10 ms)", hurst.h, hurst.octaves.0, hurst.octaves.1)
+}
+
+/// The error where round-trip times are made of those of a workload that has none.
+fn without_round_trips(workload: &Workload) -> Error {
+    Error::usage(format_args!(
+        "workload.rtt = \"{}\" is made of round-trip times, and no connection of the workload has one",
+        workload.rtt
+    ))
+    .hint("flow records have none: give one that is not of the workload, as in rtt = \"80ms\" or \"unc-30-path\"")
 }
 
 #[cfg(test)]

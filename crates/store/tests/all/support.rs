@@ -186,7 +186,7 @@ fn pauses(adus: &[Adu], side: Side, places: Vec<(u16, Duration)>) -> Vec<Pause> 
     let own = adus.iter().filter(|adu| adu.side == side);
     let bytes = own.fold(0u64, |sum, adu| sum.saturating_add(adu.bytes));
     let place = |(share, length): (u16, Duration)| {
-        let after_bytes = (u128::from(bytes) * u128::from(share) >> u16::BITS) as u64;
+        let after_bytes = ((u128::from(bytes) * u128::from(share)) >> u16::BITS) as u64;
         (after_bytes > 0).then_some((after_bytes, length))
     };
     let pauses: BTreeMap<u64, Duration> = places.into_iter().filter_map(place).collect();
