@@ -186,7 +186,9 @@ impl Passing {
     /// is known.
     fn release(&self, min_rtt: Option<u64>) -> Option<(u64, u64)> {
         let span = |since: u64, (shortest, longest): (u64, u64)| {
-            (since + shortest * 7 / 10, since + longest + longest / 4 + SLACK)
+            // A clock that jumps makes round trips of centuries.
+            let latest = [longest, longest / 4, SLACK].into_iter().fold(since, u64::saturating_add);
+            (since.saturating_add(shortest / 10 * 7), latest)
         };
         match self.transits {
             _ if self.acked_at == NEVER => None,
@@ -209,13 +211,15 @@ impl Passing {
                 return Finding::NotFull;
             }
             let took = self.last_at - self.first_at;
-            if gap <= LONGER_GAP * self.longest_gap || LONGEST_PART * took > sent.now - self.first_at {
+            if gap <= LONGER_GAP.saturating_mul(self.longest_gap)
+                || LONGEST_PART.saturating_mul(took) > sent.now - self.first_at
+            {
                 return Finding::Paced;
             }
             self.gap = gap;
-        } else if sent.now - self.released_at > (latest - earliest) + SLACK {
+        } else if sent.now - self.released_at > (latest - earliest).saturating_add(SLACK) {
             return Finding::NotFull;
-        } else if self.gap <= LONGER_GAP * (sent.now - self.released_at) {
+        } else if self.gap <= LONGER_GAP.saturating_mul(sent.now - self.released_at) {
             // Beside a receiver behind a slow link, all segments are as far apart as the link takes for one.
             return Finding::Paced;
         }
@@ -391,5 +395,18 @@ mod tests {
             }
             assert_eq!(flight.window(), expected);
         }
+    }
+
+    #[test]
+    fn a_clock_that_jumps_centuries_is_no_panic() {
+        let mut sender = Sender::new(u64::MAX / 4);
+        sender.sends(0, &[MSS; 4]);
+        sender.flight.acknowledged(u64::MAX / 2, Some((u64::MAX / 4, u64::MAX / 2)));
+        let (start, end) = (sender.sent, sender.sent + MSS);
+        for now in [u64::MAX - 1, u64::MAX] {
+            let sent = Sent { start, end, now, before: 0, inside: true, mss: MSS, min_rtt: None };
+            sender.flight.sent(&sent);
+        }
+        assert_eq!(sender.flight.window(), Some(4 * MSS), "two segments behind a flight of four");
     }
 }

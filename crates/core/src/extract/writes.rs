@@ -273,9 +273,9 @@ impl Writes {
             let Candidate { pause, ticks, explained, alone, sets_going, is_full, .. } = *candidate;
             let length = match ticks {
                 Some(ticks) => {
-                    let waited = u64::from(ticks).saturating_mul(tick?);
-                    let least = explained.saturating_add(tick?);
-                    (waited > least).then(|| pause.length.min(waited.saturating_add(tick.unwrap_or(0))))?
+                    let tick = tick?;
+                    let waited = u64::from(ticks).saturating_mul(tick);
+                    (waited > explained.saturating_add(tick)).then(|| pause.length.min(waited.saturating_add(tick)))?
                 }
                 None => pause.length,
             };
