@@ -276,11 +276,9 @@ impl Observer {
 
     /// Takes note of a segment `sender` sent, passing the monitor at `time`.
     pub fn handle_segment(&mut self, time: Time, sender: Side, seen: &Seen) -> Arrival {
-        match offload::largest_segment(self.ends[sender.other() as usize].mss, seen) {
+        match offload::largest_of_merged(self.ends[sender.other() as usize].mss, seen) {
             // Of two number spaces the packets are counted as they come.
-            Some(largest) if seen.payload_bytes > largest && self.other_space.is_none() => {
-                self.handle_merged(time, sender, seen, largest)
-            }
+            Some(largest) if self.other_space.is_none() => self.handle_merged(time, sender, seen, largest),
             _ => self.handle_packet(time, sender, seen),
         }
     }

@@ -18,13 +18,14 @@ const LEAST_MSS: u16 = 536;
 /// Linux merges at most this many bytes (`GSO_MAX_SIZE`); larger packets come from no offload.
 const LARGEST_MERGED: u32 = 512 << 10;
 
-/// The largest payload of a segment to an end with this MSS; `None` if nothing limits it.
+/// The largest payload of the segments that became this one, which is sent to an end with this MSS; `None` if it was one on the link.
 #[inline]
-pub(super) fn largest_segment(mss: Option<u16>, seen: &Seen) -> Option<u32> {
-    // RFC 6691: the MSS counts the options of a segment.
-    let options = if seen.timestamps.is_some() { Timestamps::OPTION_BYTES } else { 0 };
+pub(super) fn largest_of_merged(mss: Option<u16>, seen: &Seen) -> Option<u32> {
     let mss = u32::from(mss?.max(LEAST_MSS));
-    (seen.payload_bytes <= LARGEST_MERGED && seen.flags.0 & (Flags::SYN | Flags::RST) == 0).then_some(mss - options)
+    // The MSS counts the options of a segment (RFC 6691), but there are stacks that fill it with payload beside them.
+    let is_merged = (mss + 1..=LARGEST_MERGED).contains(&seen.payload_bytes);
+    let options = if seen.timestamps.is_some() { Timestamps::OPTION_BYTES } else { 0 };
+    (is_merged && seen.flags.0 & (Flags::SYN | Flags::RST) == 0).then_some(mss - options)
 }
 
 /// IP and TCP header of a segment, in bytes.

@@ -190,3 +190,15 @@ fn without_the_mss_nothing_is_taken_apart() {
     assert_eq!((vector.ends.acceptor.packets, vector.ends.acceptor.oversized), (Some(2), None));
     assert_eq!(extractor.counts().merged, 0);
 }
+
+/// Some stacks fill the MSS with payload beside their timestamps: that is a segment of the link.
+#[test]
+fn a_segment_of_the_mss_beside_timestamps_is_one() {
+    for (bytes, packets) in [(1_460, 1), (1_461, 2)] {
+        let opening = [syn(0), syn_ack(0)].map(|one| Segment { mss: Some(1_460), timestamps: STAMPS, ..one });
+        let data = Segment { timestamps: STAMPS, ..segment(Acceptor, ACK, 501, 101, bytes) };
+        let (extractor, vector) = extract(opening.into_iter().chain([segment(Initiator, ACK, 101, 501, 0), data]));
+        assert_eq!(vector.ends.acceptor.packets, Some(1 + packets), "{bytes} bytes");
+        assert_eq!(extractor.counts().merged, packets - 1, "{bytes} bytes");
+    }
+}
