@@ -36,6 +36,8 @@ fn table_needs(path: &str, source: &str) -> Needed {
         ];
     }
     match path {
+        // It has a rate or a gap.
+        "sources[0].rate" if source == "on-off" => &[("sources[0].on", "1s"), ("sources[0].off", "1s")],
         _ if path.starts_with("sources[0]") && source == "on-off" => {
             &[("sources[0].gap", "8ms"), ("sources[0].on", "1s"), ("sources[0].off", "1s")]
         }
@@ -88,11 +90,10 @@ fn is_without_sample(model: &str, key: &str) -> bool {
     model == "harpoon" || model == "tcplib-misc" && matches!(key, "shape" | "beta")
 }
 
-/// Keys with a bound that another one excludes: rates of delay boxes are drawn from wider laws, sources have a gap or a rate, and
-/// messages of the model `exchanges` have a byte.
-fn is_barred(model: &str, path: &str, kind: &str) -> bool {
+/// Keys with a bound that another one excludes: rates of delay boxes are drawn from wider laws, and messages of the model `exchanges`
+/// have a byte.
+fn is_barred(model: &str, path: &str) -> bool {
     path.starts_with("network.delay-box[0].rate")
-        || path == "sources[0].rate" && kind == "on-off"
         || model == "exchanges" && ["request-bytes", "response-bytes"].iter().any(|key| path.contains(key))
 }
 
@@ -197,7 +198,7 @@ fn the_bounds_of_the_schema_are_the_machines() {
         let kind = kind_at(&format!("{table}.kind"), &bounded.beside);
         let model = kind_at("workload.model.kind", &bounded.beside);
         let [on, outside] = values(bounded.stated);
-        let is_barred = is_barred(model, &bounded.path, kind);
+        let is_barred = is_barred(model, &bounded.path);
         for value in
             on.iter().filter(|value| !is_barred && !is_excluded(key, kind, value) && !is_without_sample(model, key))
         {
