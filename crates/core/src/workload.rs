@@ -137,8 +137,12 @@ pub struct Adu {
 pub struct Pause {
     /// Bytes of all its ADUs that the end sent before the pause.
     pub after_bytes: u64,
-    /// From the last of them to the next byte, at the monitor.
+    /// From the last of them to the next byte, at the monitor; where it waited for the other end, from the last byte that it
+    /// waited for.
     pub length: Duration,
+    /// The end waited for so many bytes of the other end's ADUs: in concurrent connections, whose ADUs do not tell it. Such a
+    /// pause may also stand before an ADU, and then is what the ADU waits for.
+    pub heard: Option<u64>,
 }
 
 /// How an end acknowledges data in order (methods A.13.3).

@@ -8,6 +8,7 @@
 use crate::time::Duration;
 use crate::workload::{Adu, Pattern, Pause, PerSide, Side, Span};
 
+use super::answers::Answer;
 use super::gaps::Gaps;
 use super::options::Missing;
 use super::writes;
@@ -29,6 +30,8 @@ struct Run {
     last: u64,
     /// A quiet time separates it from the bytes before it.
     after_quiet: bool,
+    /// Its end had nothing more to send before it.
+    after_all: bool,
 }
 
 /// Where new bytes go.
@@ -40,6 +43,8 @@ pub(super) struct Bytes {
     pub now: u64,
     /// Whether the order between the two ends still matters: the connection is not known to be concurrent.
     pub ordered: bool,
+    /// Their end had nothing more to send before them.
+    pub after_all: bool,
 }
 
 /// The runs of one end, by sequence number.
@@ -81,13 +86,14 @@ impl Runs {
 
     /// Bytes above all others; `after_quiet` if a quiet time separates them from those.
     pub fn append(&mut self, bytes: Bytes, after_quiet: bool) {
-        let Bytes { end, ack, now, .. } = bytes;
+        let Bytes { end, ack, now, after_all, .. } = bytes;
         match &mut self.last {
             Some(last) if !after_quiet && (!bytes.ordered || last.ack == ack) => {
                 last.end = end;
+                last.ack = last.ack.max(ack);
                 last.last = last.last.max(now);
             }
-            last => match last.replace(Run { end, ack, first: now, last: now, after_quiet }) {
+            last => match last.replace(Run { end, ack, first: now, last: now, after_quiet, after_all }) {
                 Some(before) => self.earlier.push(before),
                 None => self.first = now,
             },
@@ -97,6 +103,11 @@ impl Runs {
     /// Whether bytes above all others with this acknowledgement belong to the last run, if no quiet time parts them.
     pub fn continues(&self, ack: u64, ordered: bool) -> bool {
         self.last.is_some_and(|last| !ordered || last.ack == ack)
+    }
+
+    /// The acknowledgement of the bytes above all others; 0 if there are none.
+    pub fn last_ack(&self) -> u64 {
+        self.last.map_or(0, |last| last.ack)
     }
 
     /// Late bytes from a hole that began at `hole`, or from below the first byte seen.
@@ -118,6 +129,26 @@ impl Runs {
         }
     }
 
+    /// Where their end, whose bytes begin at `low`, went on when it had heard more of `other`.
+    pub fn answers(&self, low: u64, other: &Runs) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        let mut others = other.iter().peekable();
+        let mut at = low;
+        for run in self.iter() {
+            // Inside a run nobody knows when a byte passed, unless they all passed at once.
+            while others.peek().is_some_and(|other| other.end < run.ack) {
+                others.next();
+            }
+            let passed = others.peek().filter(|other| other.end == run.ack || other.first == other.last);
+            if let Some(passed) = passed.map(|other| other.last).filter(|passed| run.after_all && *passed <= run.first)
+            {
+                answers.push(Answer { at, heard: run.ack, since: run.first - passed });
+            }
+            at = run.end;
+        }
+        answers
+    }
+
     /// The connection is concurrent: only quiet times separate runs.
     pub fn forget_order(&mut self) {
         self.earlier.extend(self.last);
@@ -126,6 +157,7 @@ impl Runs {
                 return false;
             }
             before.end = run.end;
+            before.ack = before.ack.max(run.ack);
             before.first = before.first.min(run.first);
             before.last = before.last.max(run.last);
             true
@@ -136,7 +168,7 @@ impl Runs {
 
 /// Late bytes into `list`, whose last run does not end below them.
 fn fill(list: &mut Vec<Run>, bytes: Bytes, hole: u64) {
-    let Bytes { start, end, ack, now, ordered } = bytes;
+    let Bytes { start, end, ack, now, ordered, after_all } = bytes;
     let at = list.partition_point(|run| run.end < end);
     let before = at.checked_sub(1);
     let follows = before.is_none_or(|before| list[before].end == hole);
@@ -157,7 +189,7 @@ fn fill(list: &mut Vec<Run>, bytes: Bytes, hole: u64) {
         return;
     }
     let after_quiet = std::mem::take(&mut list[at].after_quiet);
-    list.insert(at, Run { end, ack, first: now, last: now, after_quiet });
+    list.insert(at, Run { end, ack, first: now, last: now, after_quiet, after_all });
 }
 
 /// Data of one end, from which its ADUs are made.
@@ -171,6 +203,8 @@ pub(super) struct Stream<'a> {
     pub missing: Missing,
     /// Pauses of its program, by sequence number.
     pub pauses: Vec<writes::Pause>,
+    /// What it waited for from the other end of a concurrent connection, by sequence number.
+    pub answers: &'a [Answer],
 }
 
 /// An ADU and where its bytes are among those of its end.
@@ -201,21 +235,25 @@ pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> (Vec<Adu>
     (adus, pauses)
 }
 
-/// The pauses inside `adus`, in their order.
+/// The pauses inside `adus`, in their order, and those before them that wait for the other end.
 fn pauses(streams: &PerSide<Stream<'_>>, adus: &[Placed]) -> PerSide<Vec<Pause>> {
     let of = |side: Side| {
-        let stream = &streams[side];
-        let (mut left, mut sent, mut pauses) = (&stream.pauses[..], 0, Vec::new());
+        let (stream, other) = (&streams[side], &streams[side.other()]);
+        let (cuts, mut sent, mut pauses) = (stream.cuts(), 0, Vec::new());
+        let mut left = &cuts[..];
         if left.is_empty() {
             return pauses;
         }
         for placed in adus.iter().filter(|placed| placed.adu.side == side) {
-            let before = left.partition_point(|pause| pause.at <= placed.start);
-            let within = left.partition_point(|pause| pause.at < placed.end);
-            for pause in &left[before..within] {
+            let before = left.partition_point(|(pause, _)| pause.at < placed.start);
+            let within = left.partition_point(|(pause, _)| pause.at < placed.end);
+            for (pause, heard) in &left[before..within] {
                 let (bytes, _) = stream.bytes(placed.start, pause.at);
-                if bytes > 0 && bytes < placed.adu.bytes {
-                    pauses.push(Pause { after_bytes: sent + bytes, length: Duration::from_nanos(pause.length) });
+                let heard = heard.map(|heard| other.bytes(other.low, heard.clamp(other.low, other.high())).0);
+                let is_inside = bytes > 0 && bytes < placed.adu.bytes;
+                let waits = heard.is_some_and(|heard| heard > 0) && (is_inside || pause.at == placed.start);
+                if waits || (is_inside && heard.is_none()) {
+                    pauses.push(Pause { after_bytes: sent + bytes, length: Duration::from_nanos(pause.length), heard });
                 }
             }
             left = &left[within..];
@@ -227,6 +265,23 @@ fn pauses(streams: &PerSide<Stream<'_>>, adus: &[Placed]) -> PerSide<Vec<Pause>>
 }
 
 impl Stream<'_> {
+    /// One past its last byte.
+    fn high(&self) -> u64 {
+        self.runs.last.map_or(self.low, |last| last.end)
+    }
+
+    /// Its pauses, those that wait for the other end with what they wait for; of two at one place the one that waits.
+    fn cuts(&self) -> Vec<(writes::Pause, Option<u64>)> {
+        let answers = self
+            .answers
+            .iter()
+            .map(|answer| (writes::Pause { at: answer.at, length: answer.since }, Some(answer.heard)));
+        let mut cuts: Vec<_> = answers.chain(self.pauses.iter().map(|pause| (*pause, None))).collect();
+        cuts.sort_by_key(|(pause, _)| pause.at);
+        cuts.dedup_by_key(|(pause, _)| pause.at);
+        cuts
+    }
+
     /// The bytes from `start` to `end`, and how many of them the capture lacks.
     fn bytes(&self, start: u64, end: u64) -> (u64, u64) {
         let missing = self.gaps.within(start, end);
@@ -314,9 +369,9 @@ mod tests {
             for n in 0..behind as u64 {
                 // Each after something new was heard; the first has a hole of ten bytes before it.
                 let (start, ack) = (11 + n, 100 + n);
-                list.append(Bytes { start, end: start + 1, ack, now: n, ordered: true }, false);
+                list.append(Bytes { start, end: start + 1, ack, now: n, ordered: true, after_all: true }, false);
             }
-            list.fill(Bytes { start: 1, end: 6, ack: 50, now: 1 << 20, ordered: true }, 1);
+            list.fill(Bytes { start: 1, end: 6, ack: 50, now: 1 << 20, ordered: true, after_all: true }, 1);
             assert_eq!(list.len(), runs);
         }
     }

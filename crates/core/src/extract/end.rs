@@ -7,6 +7,7 @@ use crate::workload::ASSUMED_MSS;
 
 use super::acks::{Acknowledged, Acks};
 use super::adus::Runs;
+use super::answers::{self, Answer, Answers, Heard};
 use super::clock::Clock;
 use super::coverage::Coverage;
 use super::exchange::Sent;
@@ -59,6 +60,10 @@ pub(super) struct End {
     pub clock: Clock,
     /// Its first-flight window.
     pub flight: Flight,
+    /// What it has of the other end's data that was sent once.
+    pub heard: Heard,
+    /// What it waited for from the other end, once the connection is known to be concurrent.
+    pub answers: Option<Box<Answers>>,
     /// Its acknowledgements without data, since the first.
     pub acks: Option<Box<Acks>>,
     /// When `acked` grew.
@@ -120,6 +125,8 @@ impl End {
             writes: None,
             clock: Clock::default(),
             flight: Flight::default(),
+            heard: Heard::default(),
+            answers: None,
             acks: None,
             acked_at: 0,
             packets: 0,
@@ -240,11 +247,27 @@ impl End {
         self.flight.sent(&flight::Sent { start, end, now, before, inside, mss, min_rtt });
     }
 
+    /// Whether its latest segment of new data was smaller than others though the window had room for more, or there was none.
+    pub fn ran_dry(&self) -> bool {
+        match &self.writes {
+            Some(writes) => writes.ran_dry(),
+            None => self.first.bytes < writes::LEAST_FULL,
+        }
+    }
+
+    /// What set it going that sends new data in order from `start` with the acknowledgement `ack`, if that was something of the other
+    /// end's data.
+    pub fn answer(&self, start: u64, now: u64, ack: u64) -> Option<Answer> {
+        let is_repaired = self.writes.as_ref().is_none_or(|writes| self.acked >= writes.repaired_at());
+        let before = Heard { up_to: self.runs.last_ack(), passed: self.last_data };
+        let sent = answers::Sent { start, now, heard: self.heard, before, transit: self.transit().unwrap_or(0) };
+        (self.heard.up_to == ack && is_repaired && self.ran_dry()).then(|| sent.answer())?
+    }
+
     /// Something of its data up to `high` was lost or overtaken.
     pub fn note_repair(&mut self, high: u64) {
-        if let Some(writes) = &mut self.writes {
-            writes.lost(high);
-        }
+        let (transit, acked, acked_at, first) = (self.transit(), self.acked, self.acked_at, self.first);
+        self.writes.get_or_insert_with(|| Box::new(Writes::new(transit, acked, acked_at, first))).lost(high);
         self.flight.lost();
     }
 

@@ -18,6 +18,7 @@
 
 mod acks;
 mod adus;
+mod answers;
 mod clock;
 mod connection;
 pub mod conversations;

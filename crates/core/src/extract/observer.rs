@@ -10,6 +10,7 @@ use crate::workload::{
 
 use super::acks::Acks;
 use super::adus::{self, Bytes, Stream};
+use super::answers::Heard;
 use super::counts::Class;
 use super::coverage::Place;
 use super::doubled::OtherSpace;
@@ -144,6 +145,7 @@ impl Observer {
             end.coverage.heap_bytes()
                 + end.sent.heap_bytes()
                 + end.runs.heap_bytes()
+                + end.answers.as_ref().map_or(0, |answers| answers.heap_bytes())
                 + end.timed.heap_bytes()
                 + recovery
                 + end.writes.as_ref().map_or(0, |writes| writes.heap_bytes())
@@ -415,6 +417,8 @@ impl Observer {
         let (first_seen, high) = (own.coverage.low(), own.coverage.high());
         let frontier = own.coverage.contiguous();
         let after_quiet = start >= high && own.is_after_quiet(now, self.quiet, min_rtt);
+        let after_all = own.ran_dry();
+        let answer = if start == high { own.answer(start, now, ack) } else { None };
         let inside = !after_quiet && own.runs.continues(ack, !self.concurrent);
         let mut arrival = Arrival::default();
         let mut late = None;
@@ -422,7 +426,16 @@ impl Observer {
         while let Some(piece) = own.coverage.take(from, end, now) {
             from = piece.end;
             arrival.new_bytes += (piece.end - piece.start) as u32;
-            let bytes = Bytes { start: piece.start, end: piece.end, ack, now, ordered: !self.concurrent };
+            // Before the capture began nothing is known of who had heard whom.
+            if !self.concurrent && piece.place != Place::Below {
+                if peer.sent.is_crossed_by(piece.end, ack, frontier) {
+                    self.concurrent = true;
+                    become_concurrent(own, peer);
+                } else {
+                    own.sent.add(piece.end, ack, peer.coverage.contiguous());
+                }
+            }
+            let bytes = Bytes { start: piece.start, end: piece.end, ack, now, ordered: !self.concurrent, after_all };
             match piece.place {
                 Place::Above => own.runs.append(bytes, after_quiet),
                 Place::InHole { start: hole, opened } => {
@@ -432,22 +445,11 @@ impl Observer {
                 Place::Below => {
                     late = late.or(Some((piece.start, own.runs.first_seen().unwrap_or(now))));
                     own.runs.fill(bytes, piece.start);
-                    // Before the capture began nothing is known of who had heard whom.
-                    continue;
                 }
             }
-            if self.concurrent {
-                continue;
-            }
-            if peer.sent.is_crossed_by(piece.end, ack, frontier) {
-                self.concurrent = true;
-                own.runs.forget_order();
-                peer.runs.forget_order();
-                own.sent.forget();
-                peer.sent.forget();
-            } else {
-                own.sent.add(piece.end, ack, peer.coverage.contiguous());
-            }
+        }
+        if let Some((answers, answer)) = own.answers.as_mut().zip(answer) {
+            answers.add(answer);
         }
         let closed = peer.last_window == 0;
         if arrival.new_bytes == 0 {
@@ -611,8 +613,23 @@ pub(super) struct Remains {
 
 /// The data of an end, for its ADUs; some were lost or sent again if it `is_lossy`.
 fn stream<'a>(end: &'a End, gaps: &'a Gaps, missing: Missing, is_lossy: bool) -> Stream<'a> {
-    let pauses = end.writes.as_ref().map(|writes| writes.finish(end.clock.tick(), is_lossy));
-    Stream { runs: &end.runs, low: end.coverage.low(), gaps, missing, pauses: pauses.unwrap_or_default() }
+    // Of ends that do not take turns nothing tells a pause from the repair of a loss.
+    let is_unsure = is_lossy && end.answers.is_some();
+    let pauses = end.writes.as_ref().filter(|_| !is_unsure).map(|writes| writes.finish(end.clock.tick(), is_lossy));
+    let answers = end.answers.as_ref().map_or(&[][..], |answers| answers.list(is_lossy));
+    Stream { runs: &end.runs, low: end.coverage.low(), gaps, missing, pauses: pauses.unwrap_or_default(), answers }
+}
+
+/// The connection of these ends is found to be concurrent: what they sent so far was in an order.
+fn become_concurrent(own: &mut End, peer: &mut End) {
+    let answers = [own.runs.answers(own.coverage.low(), &peer.runs), peer.runs.answers(peer.coverage.low(), &own.runs)];
+    for (end, answers) in [own, peer].into_iter().zip(answers) {
+        let known = end.answers.get_or_insert_default();
+        answers.into_iter().for_each(|answer| known.add(answer));
+        known.crossed();
+        end.runs.forget_order();
+        end.sent.forget();
+    }
 }
 
 /// SYN and SYN/ACK: options, numbering, handshake. Returns where another number space of `own` begins, if two SYN/ACKs
@@ -682,6 +699,7 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
         }
         if let Some(answered) = peer.timed.acknowledged(ack, now) {
             own.sample(answered.sample, seen.payload_bytes == 0);
+            own.heard = Heard { up_to: answered.end, passed: now - answered.sample };
             if orderly && !is_first && !seen.flags.fin() {
                 own.note_ack(&answered, ack - before, seen.payload_bytes > 0);
             }

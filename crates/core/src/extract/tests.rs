@@ -10,6 +10,7 @@ use crate::workload::{
 
 use super::{Class, Identity, Missing, Observer, Seen};
 
+mod answers;
 mod pauses;
 
 const ISN: [u32; 2] = [4_294_967_200, 77];

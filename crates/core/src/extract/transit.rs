@@ -34,6 +34,8 @@ impl Flying {
 /// What an acknowledgement says of the timed segments that it covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answered {
+    /// One past their last byte.
+    pub end: u64,
     /// Since the last of them passed.
     pub sample: u64,
     pub segments: u32,
@@ -92,9 +94,10 @@ impl Timed {
     pub fn acknowledged(&mut self, ack: u64, now: u64) -> Option<Answered> {
         let mut answered: Option<Answered> = None;
         while self.held > 0 && self.near[0].end <= ack {
-            let Flying { sent, len, .. } = self.near[0];
+            let Flying { end, sent, len, .. } = self.near[0];
             let (segments, bytes) = answered.map_or((0, 0), |before| (before.segments, before.bytes));
-            answered = Some(Answered { sample: now - sent, segments: segments + 1, bytes: bytes + u64::from(len) });
+            answered =
+                Some(Answered { end, sample: now - sent, segments: segments + 1, bytes: bytes + u64::from(len) });
             self.remove(0);
         }
         answered

@@ -28,8 +28,11 @@ const PORTIONS: u64 = 16;
 const RECENT: usize = 8;
 const MANY: usize = 3;
 
+/// Options that not all segments carry make some smaller: four SACK blocks (RFC 2018 section 3).
+const MOST_OPTIONS: u64 = 36;
+
 /// Every TCP sends segments as large as this, if it has so much to send (RFC 9293 section 3.7.1).
-const LEAST_FULL: u64 = 536;
+pub(super) const LEAST_FULL: u64 = 536;
 
 /// The latest values of something.
 #[derive(Clone, Copy, Debug, Default)]
@@ -129,8 +132,10 @@ pub(super) struct Writes {
     heard: VecDeque<Heard>,
     /// Round trips between the monitor and the sender, without waiting on the way back.
     transits: Recent,
-    /// The echo that gave the last of them.
+    /// The echo that was last looked for.
     echoed: Option<u32>,
+    /// The round trip that the packet under way gives by its echo, if its sender did not pause before it.
+    by_echo: Option<u64>,
     /// The clock of the latest segment.
     stamp: Option<u32>,
     /// A loss, a retransmission or reordering is being repaired until this byte is acknowledged.
@@ -156,6 +161,7 @@ impl Writes {
             heard: VecDeque::from([Heard { first_at: acked_at, at: acked_at, ack: acked, value: None }]),
             transits,
             echoed: None,
+            by_echo: None,
             stamp: first.stamp,
             repaired_at: 0,
             allowed: first.bytes,
@@ -188,8 +194,9 @@ impl Writes {
         self.transits.push(transit.saturating_sub(waited.unwrap_or_default().least));
     }
 
-    /// The sender echoes a clock: the first packet that does gives a round trip.
+    /// The sender echoes a clock: the first packet that does gives a round trip, unless its program paused before it: see [`Self::sent`].
     pub fn echo(&mut self, now: u64, echo: u32, waited: Option<Waited>) {
+        self.take_echo();
         if self.echoed == Some(echo) {
             return;
         }
@@ -198,7 +205,13 @@ impl Writes {
         let with_value = self.heard.iter().find(|heard| heard.value == Some(echo));
         let is_earlier = |heard: &&Heard| heard.value.is_some_and(|value| echo.wrapping_sub(value) as i32 > 0);
         if let Some(heard) = with_value.or_else(|| self.heard.iter().rev().find(is_earlier)) {
-            self.sample(now - heard.first_at, waited);
+            self.by_echo = Some((now - heard.first_at).saturating_sub(waited.unwrap_or_default().least));
+        }
+    }
+
+    fn take_echo(&mut self) {
+        if let Some(transit) = self.by_echo.take() {
+            self.transits.push(transit);
         }
     }
 
@@ -206,6 +219,17 @@ impl Writes {
     pub fn lost(&mut self, high: u64) {
         self.repaired_at = self.repaired_at.max(high);
         self.allowed = 0;
+        self.ran_dry = false;
+    }
+
+    /// Whether the latest segment was smaller than others though the window had room for more.
+    pub fn ran_dry(&self) -> bool {
+        self.ran_dry
+    }
+
+    /// Something was lost, sent again or overtaken until this byte is acknowledged.
+    pub fn repaired_at(&self) -> u64 {
+        self.repaired_at
     }
 
     /// The shortest and the longest of the latest round trips between the monitor and the sender.
@@ -229,10 +253,13 @@ impl Writes {
             .filter(|_| may_be)
             .and_then(|(ticks, waited)| self.explained(sent, transit?, waited).map(|explained| (ticks, explained)));
         if let Some(last) = self.candidates.last_mut().filter(|last| last.behind == sent.start) {
-            last.alone = sent.acked >= sent.start && gap >= transit.unwrap_or(0) / 10 * 7;
+            let was_acked = sent.acked >= sent.start && gap >= transit.unwrap_or(0) / 10 * 7;
+            last.alone = was_acked || (!last.is_full && gap > SHORTEST_PAUSE);
             last.sets_going = last.alone && explained.is_none();
         }
         if let Some((ticks, explained)) = explained {
+            // Behind a pause the echo is as old as the pause.
+            self.by_echo = None;
             let pause = Pause { at: sent.start, length: gap };
             let is_full = sent.end - sent.start >= self.largest;
             let (alone, sets_going) = (true, false);
@@ -243,10 +270,20 @@ impl Writes {
         }
         self.allowed = self.allowed.max(sent.end.saturating_sub(sent.acked));
         self.largest = self.largest.max(sent.end - sent.start);
-        let had_room = sent.end.saturating_sub(sent.acked) + self.largest <= sent.window;
-        self.ran_dry = sent.end - sent.start < self.largest && had_room;
+        self.ran_dry = sent.end - sent.start + MOST_OPTIONS < self.largest && self.window_had_room(sent);
         self.stamp = sent.stamp;
         self.closed = false;
+    }
+
+    /// Whether the window that the sender knew of for certain had room for another segment behind this one.
+    fn window_had_room(&self, sent: &Sent) -> bool {
+        let Some(transit) = self.transits.short() else { return false };
+        let waited = sent.waited.unwrap_or_default().most;
+        let late = [transit, transit / 4, waited, SHORTEST_PAUSE].into_iter().fold(0, u64::saturating_add);
+        let known = self.heard.iter().rev().find(|heard| heard.first_at <= sent.now.saturating_sub(late));
+        known
+            .or(self.heard.front())
+            .is_some_and(|heard| sent.end.saturating_sub(heard.ack) + self.largest <= sent.window)
     }
 
     /// How long after the segment before the sender would have sent this one, if what it heard last had set it going; `None` if more

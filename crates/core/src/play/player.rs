@@ -31,7 +31,7 @@ pub struct EpochTimes {
 enum Phase {
     /// Before the handshake is done.
     Start,
-    /// The peer's ADU `next` is being received.
+    /// The peer's ADU `next`, or what the own one waits for, is being received.
     Receiving,
     /// The own ADU `next` is sent when `due` comes.
     Waiting,
@@ -262,6 +262,10 @@ impl Player {
     fn go_on(&mut self, at: Time, now: Time, script: &Script) -> Option<EpochTimes> {
         let mut completed = None;
         while let Some(step) = script.steps().get(self.next as usize) {
+            if step.side == self.side && self.received < script.heard_before(self.next as usize) {
+                self.phase = Phase::Receiving;
+                return completed;
+            }
             if step.side == self.side && script.endless_until(self.next as usize).is_none_or(|until| until > now) {
                 self.due = at + step.wait;
                 self.phase = self.when_due(now, Phase::Waiting, Phase::Writing);

@@ -104,9 +104,13 @@ impl Prefill {
         (vector.start, vector.adus) = (start, adus);
         for side in Side::BOTH {
             let over = before[side as usize] - vector.bytes(side);
+            let others = vector.bytes(side.other());
             vector.pauses[side].retain_mut(|pause| {
+                let heard_over = before[side.other() as usize] - others;
+                pause.heard = pause.heard.map(|heard| heard.saturating_sub(heard_over)).filter(|heard| *heard > 0);
+                let is_passed = pause.after_bytes < over;
                 pause.after_bytes = pause.after_bytes.saturating_sub(over);
-                pause.after_bytes > 0
+                !is_passed && (pause.after_bytes > 0 || pause.heard.is_some())
             });
         }
         Some(Placed { vector, in_progress: true })
@@ -236,7 +240,7 @@ mod tests {
 
     #[test]
     fn pauses_of_what_is_left_stay_where_they_were() {
-        let pause = |after_bytes| Pause { after_bytes, length: SECS(1) };
+        let pause = |after_bytes| Pause { after_bytes, length: SECS(1), heard: None };
         let mut vector = seen();
         vector.pauses = PerSide {
             initiator: vec![pause(100), pause(600)],
@@ -245,6 +249,19 @@ mod tests {
         let vector = placed(118, vector).unwrap().vector;
         assert_eq!(vector.pauses.initiator, [pause(100)], "of the second request");
         assert_eq!(vector.pauses.acceptor, [pause(1), pause(2_000)], "of the last 3,000 bytes");
+    }
+
+    #[test]
+    fn what_was_heard_before_is_not_waited_for_again() {
+        let waits = |after_bytes, heard| Pause { after_bytes, length: SECS(1), heard };
+        let mut vector = seen();
+        vector.pauses = PerSide {
+            initiator: vec![waits(500, Some(10_000))],
+            acceptor: vec![waits(0, Some(500)), waits(7_000, Some(500)), waits(9_000, Some(700))],
+        };
+        let vector = placed(118, vector).unwrap().vector;
+        assert_eq!(vector.pauses.initiator, [waits(0, Some(3_000))], "for what is left of the response");
+        assert_eq!(vector.pauses.acceptor, [waits(2_000, Some(200))], "what waited for the first request is under way");
     }
 
     #[test]

@@ -58,7 +58,7 @@ mod tests {
             seen: (!n.is_multiple_of(5)).then_some(Span { first: Duration::from_secs(1), last: most }),
             packets: [None, Some(u32::MAX)][n % 2],
         };
-        let pause = Pause { after_bytes: u64::MAX, length: most };
+        let pause = Pause { after_bytes: u64::MAX, length: most, heard: Some(u64::MAX) };
         for (many, pauses) in [(0, 0), (LONG, 0), (LONG, 1), (LONG + 1, 0), (1, LONG), (5_000, 5_000)] {
             let pauses = PerSide { initiator: vec![pause; pauses / 2], acceptor: vec![pause; pauses - pauses / 2] };
             let is_long = many + pauses.initiator.len() + pauses.acceptor.len() > LONG;

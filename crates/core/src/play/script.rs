@@ -26,6 +26,10 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
     steps: Box<[Step]>,
+    /// Of steps that wait for more than their place in the order says, in their order: the index, and the payload bytes of the other end
+    /// that the sender must have before its wait begins.
+    #[expect(clippy::box_collection, reason = "absent in most connections, and this is held once for each")]
+    heard: Option<Box<Vec<(u32, u64)>>>,
     totals: PerSide<u64>,
     close_wait: Duration,
     ending: Ending,
@@ -63,6 +67,7 @@ impl Script {
         };
         let mut pauses = Side::BOTH.map(|side| vector.pauses[side].iter().filter(|_| model.writes).peekable());
         let mut steps: Vec<Step> = Vec::with_capacity(vector.adus.len());
+        let mut heard: Option<Box<Vec<(u32, u64)>>> = None;
         let mut totals = PerSide::default();
         let mut previous: Option<usize> = None;
         let mut last_of: PerSide<Option<usize>> = PerSide::default();
@@ -84,13 +89,19 @@ impl Script {
             }
             let mut step = Step { end: 0, wait, epoch, side: adu.side, is_response, goes_on: true };
             let mut written = totals[adu.side];
+            let start = written;
             totals[adu.side] += adu.bytes;
             while let Some(pause) = pauses[adu.side as usize].next_if(|pause| pause.after_bytes < totals[adu.side]) {
                 if pause.after_bytes > written {
                     written = pause.after_bytes;
                     steps.push(Step { end: written, ..step });
-                    step.wait = pause.length;
+                } else if pause.after_bytes < start || pause.heard.is_none() {
+                    continue;
                 }
+                if let Some(bytes) = pause.heard {
+                    heard.get_or_insert_default().push((steps.len() as u32, bytes));
+                }
+                step.wait = model.waits.corrected(pause.length, pause.heard.and_then(|_| transit(adu.side)));
             }
             steps.push(Step { end: totals[adu.side], goes_on: false, ..step });
             previous = Some(index);
@@ -119,6 +130,7 @@ impl Script {
         };
         Script {
             steps: steps.into(),
+            heard,
             totals,
             close_wait,
             ending: half_wait.map_or(Ending::Plain, Ending::HalfClose),
@@ -160,6 +172,13 @@ impl Script {
     /// The ADUs in order: all in turn when sequential, each side's own order when concurrent.
     pub fn steps(&self) -> &[Step] {
         &self.steps
+    }
+
+    /// Payload bytes of the other end that the sender of step `index` must have before it begins to wait, beyond what the place of the
+    /// step in the order says; 0 for none.
+    pub fn heard_before(&self, index: usize) -> u64 {
+        let Some(heard) = &self.heard else { return 0 };
+        heard.binary_search_by_key(&index, |(step, _)| *step as usize).map_or(0, |at| heard[at].1)
     }
 
     /// Whether the last step has no end of its own.

@@ -356,7 +356,7 @@ fn ideal_durations_add_the_waits() {
 fn pauses_inside_adus_are_played() {
     let adus = [(I, 100, 0.2), (A, 300, 1.0), (I, 100, 0.2), (A, 50, -1.0)];
     let mut vector = vector(Pattern::Sequential, &adus, Close::Fin(A));
-    let pause = |after_bytes, length| Pause { after_bytes, length: seconds(length) };
+    let pause = |after_bytes, length| Pause { after_bytes, length: seconds(length), heard: None };
     vector.pauses.acceptor = vec![pause(10, 0.1), pause(200, 0.4), pause(300, 9.0), pause(310, 0.3), pause(350, 9.0)];
     vector.pauses.initiator = vec![pause(0, 9.0), pause(50, 0.05)];
     let uncorrected = ReplayModel::with_waits(Waits { min: Duration::ZERO, correct: Correction::None });
@@ -379,6 +379,33 @@ fn pauses_inside_adus_are_played() {
     assert_eq!(duration, seconds(2.45));
     let (_, epochs) = play(&vector, ReplayModel { writes: false, ..uncorrected }, 0.1);
     assert_eq!(epochs, [epoch(0, 0.0, 0.3), epoch(1, 1.3, 1.6)]);
+}
+
+/// Either end waits for what it heard, whatever its place in its own data; the wait holds a transit of its side.
+#[test]
+fn ends_of_concurrent_connections_answer_each_other() {
+    let mut both = vector(Pattern::Concurrent, &[(I, 150, -1.0), (A, 300, -1.0)], Close::NotSeen);
+    let waits = |after_bytes, length, heard| Pause { after_bytes, length: seconds(length), heard: Some(heard) };
+    both.pauses.initiator = vec![waits(100, 0.2, 200)];
+    both.pauses.acceptor = vec![waits(0, 0.35, 100), waits(200, 0.3, 150)];
+    both.ends.initiator.min_transit = Some(seconds(0.01));
+    both.ends.acceptor.min_transit = Some(seconds(0.1));
+    let script = Script::new(&both, &CORRECTED);
+    let step = |(at, step): (usize, &Step)| (step.side, step.end, script.heard_before(at));
+    let heard: Vec<_> = script.steps().iter().enumerate().map(step).collect();
+    assert_eq!(heard, [(I, 100, 0), (I, 150, 200), (A, 200, 100), (A, 300, 150)]);
+    let stage = Stage::play(&script, seconds(0.1), None);
+    let expected = [
+        (at(0.0), I, Action::Write(100)),
+        (at(0.3), A, Action::Write(200)),
+        (at(0.54), I, Action::Write(50)),
+        (at(0.79), A, Action::Write(100)),
+    ];
+    assert_eq!(stage.actions, expected);
+    assert!(stage.all_exchanged());
+    // Twice as far apart, both take as much longer as the bytes that they wait for.
+    let slower = Stage::play(&script, seconds(0.2), None);
+    assert_eq!(slower.actions.last(), Some(&(at(0.94), A, Action::Write(100))));
 }
 
 #[test]
@@ -534,7 +561,7 @@ fn one_report_may_complete_several_adus() {
 #[test]
 fn scripts_and_players_are_small() {
     assert!(size_of::<Player>() <= 48, "{}", size_of::<Player>());
-    assert!(size_of::<Script>() <= 64, "{}", size_of::<Script>());
+    assert!(size_of::<Script>() <= 72, "{}", size_of::<Script>());
     assert!(size_of::<Step>() <= 24, "{}", size_of::<Step>());
 }
 

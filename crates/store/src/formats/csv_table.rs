@@ -99,7 +99,7 @@ const ADU: [&str; 8] =
     ["side", "bytes", "missing_bytes", "wait_ns", "waiter", "first_seen_ns", "last_seen_ns", "packets"];
 /// The columns of pauses, and the members of a pause. Tables of version 1 lack them.
 const PAUSES: [&str; 2] = ["initiator_pauses", "acceptor_pauses"];
-const PAUSE: [&str; 2] = ["after_bytes", "length_ns"];
+const PAUSE: [&str; 3] = ["after_bytes", "length_ns", "heard_bytes"];
 /// Columns that hold words; those below hold truth values, all others numbers.
 const WORDS: [&str; 10] = [
     "protocol",
@@ -375,7 +375,7 @@ fn pauses(text: &str) -> Result<Option<Vec<StoredPause>>, Flaw> {
     if text.split_ascii_whitespace().nth(MOST_ADUS).is_some() {
         return Err(Flaw::new(format!("an end with more than {MOST_ADUS} pauses"), ""));
     }
-    let pauses = list(text, &PAUSE, "a pause", "AFTER_BYTES:LENGTH_NS, with blanks between pauses")?;
+    let pauses = list(text, &PAUSE, "a pause", "AFTER_BYTES:LENGTH_NS:HEARD_BYTES, with blanks between pauses")?;
     Ok((!pauses.is_empty()).then_some(pauses))
 }
 

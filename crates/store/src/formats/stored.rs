@@ -71,8 +71,8 @@ record! {
 }
 
 record! {
-    /// A pause inside an ADU.
-    StoredPause { after_bytes: u64, length_ns: u64; }
+    /// A pause inside an ADU, or a wait for the other end.
+    StoredPause { after_bytes: u64, length_ns: u64; heard_bytes: u64, }
 }
 
 fn name<T: Text>(value: T) -> String {
@@ -202,18 +202,31 @@ impl From<&Adu> for StoredAdu {
 
 /// Nothing if there are none.
 fn stored_pauses(pauses: &[Pause]) -> Option<Vec<StoredPause>> {
-    let stored = |pause: &Pause| StoredPause { after_bytes: pause.after_bytes, length_ns: pause.length.as_nanos() };
+    let stored = |pause: &Pause| StoredPause {
+        after_bytes: pause.after_bytes,
+        length_ns: pause.length.as_nanos(),
+        heard_bytes: pause.heard,
+    };
     (!pauses.is_empty()).then(|| pauses.iter().map(stored).collect())
 }
 
-/// The pauses of an end that sends `bytes`, which come in order and inside them.
-fn pauses(stored: Option<Vec<StoredPause>>, bytes: u64) -> Result<Vec<Pause>, Flaw> {
-    let pause =
-        |pause: StoredPause| Pause { after_bytes: pause.after_bytes, length: Duration::from_nanos(pause.length_ns) };
+/// The pauses of an end that sends `bytes` and gets `others`, which come in order and inside them; only one that waits for the other
+/// end may stand before all.
+fn pauses(stored: Option<Vec<StoredPause>>, bytes: u64, others: u64) -> Result<Vec<Pause>, Flaw> {
+    let pause = |pause: StoredPause| Pause {
+        after_bytes: pause.after_bytes,
+        length: Duration::from_nanos(pause.length_ns),
+        heard: pause.heard_bytes,
+    };
     let pauses: Vec<Pause> = stored.unwrap_or_default().into_iter().map(pause).collect();
-    let places = std::iter::once(0).chain(pauses.iter().map(|pause| pause.after_bytes)).chain([bytes]);
-    if !pauses.is_empty() && !places.is_sorted_by(|before, after| before < after) {
+    let is_first = pauses.first().is_some_and(|pause| pause.after_bytes > 0 || pause.heard.is_some());
+    let places = pauses.iter().map(|pause| pause.after_bytes).chain([bytes]);
+    if !pauses.is_empty() && !(is_first && places.is_sorted_by(|before, after| before < after)) {
         return Err(Flaw::new("pauses of an end outside its data or out of order", ""));
+    }
+    let mut heard = pauses.iter().filter_map(|pause| pause.heard);
+    if heard.any(|heard| heard == 0 || heard > others) {
+        return Err(Flaw::new("an end that waits for nothing, or for more than the other end sends", ""));
     }
     Ok(pauses)
 }
@@ -256,9 +269,10 @@ impl StoredVector {
                 return Err(Flaw::new("one end sends more than 256 TiB", ""));
             }
         }
+        let [initiator, acceptor] = Side::BOTH.map(|side| vector.bytes(side));
         vector.pauses = PerSide {
-            initiator: pauses(self.initiator_pauses, vector.bytes(Side::Initiator))?,
-            acceptor: pauses(self.acceptor_pauses, vector.bytes(Side::Acceptor))?,
+            initiator: pauses(self.initiator_pauses, initiator, acceptor)?,
+            acceptor: pauses(self.acceptor_pauses, acceptor, initiator)?,
         };
         Ok(vector)
     }

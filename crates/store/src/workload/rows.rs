@@ -332,6 +332,7 @@ fn pauses(
     let members = vec![
         element("after_bytes", |pause: &Pause| pause.after_bytes, |pause, x| pause.after_bytes = x),
         element("length_ns", |pause: &Pause| pause.length, |pause, x| pause.length = x),
+        element("heard_bytes", |pause: &Pause| pause.heard, |pause, x| pause.heard = x),
     ];
     list(name, Pause::default(), get, get_mut, members).since(2)
 }

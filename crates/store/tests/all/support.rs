@@ -181,16 +181,21 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
         )
 }
 
-/// Pauses of `side` inside its data, at these shares of it.
+/// Pauses of `side` inside its data, at these shares of it; some before it or inside it wait for such a share of the other end's.
 fn pauses(adus: &[Adu], side: Side, places: Vec<(u16, Duration)>) -> Vec<Pause> {
-    let own = adus.iter().filter(|adu| adu.side == side);
-    let bytes = own.fold(0u64, |sum, adu| sum.saturating_add(adu.bytes));
-    let place = |(share, length): (u16, Duration)| {
-        let after_bytes = ((u128::from(bytes) * u128::from(share)) >> u16::BITS) as u64;
-        (after_bytes > 0).then_some((after_bytes, length))
+    let bytes_of = |side| {
+        let own = adus.iter().filter(|adu| adu.side == side);
+        own.fold(0u64, |sum, adu| sum.saturating_add(adu.bytes))
     };
-    let pauses: BTreeMap<u64, Duration> = places.into_iter().filter_map(place).collect();
-    pauses.into_iter().map(|(after_bytes, length)| Pause { after_bytes, length }).collect()
+    let (bytes, others) = (bytes_of(side), bytes_of(side.other()));
+    let share_of = |bytes: u64, share: u16| ((u128::from(bytes) * u128::from(share)) >> u16::BITS) as u64;
+    let place = |(share, length): (u16, Duration)| {
+        let after_bytes = share_of(bytes, share);
+        let heard = Some(share_of(others, share.reverse_bits())).filter(|heard| *heard > 0 && share % 3 == 0);
+        (after_bytes < bytes && (after_bytes > 0 || heard.is_some())).then_some((after_bytes, (length, heard)))
+    };
+    let pauses: BTreeMap<u64, (Duration, Option<u64>)> = places.into_iter().filter_map(place).collect();
+    pauses.into_iter().map(|(after_bytes, (length, heard))| Pause { after_bytes, length, heard }).collect()
 }
 
 /// `count` plain connections of one request and one response, `gap` apart.

@@ -26,7 +26,10 @@ fn pauses(t: Transcript) -> Vec<(u64, u64)> {
     let vector = t.finish().1;
     assert_eq!(vector.pauses[I], [], "the initiator makes none");
     assert_eq!(vector.adus.iter().filter(|adu| adu.side == A).count(), 1);
-    vector.pauses[A].iter().map(|Pause { after_bytes, length }| (*after_bytes, length.as_nanos() / 1_000_000)).collect()
+    vector.pauses[A]
+        .iter()
+        .map(|Pause { after_bytes, length, .. }| (*after_bytes, length.as_nanos() / 1_000_000))
+        .collect()
 }
 
 #[test]
