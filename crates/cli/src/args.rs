@@ -121,7 +121,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   flowloom fit campus.parquet
-  flowloom fit campus.pcap --variable response-size --variable rtt -o fits.html
+  flowloom fit campus.pcap --variable response-size --variable rtt --html fits.html
   flowloom fit campus.parquet --json
   flowloom fit campus.pcap --model swing -o swing.json
   flowloom fit campus.pcap --model harpoon -o campus.xml")]

@@ -64,7 +64,7 @@ pub fn error(error: &Error) {
         };
         out += &laid_out(&message, colour());
     }
-    eprint!("{out}");
+    tell_as_is!("{out}");
 }
 
 /// Prints what was found in a script.
@@ -83,7 +83,7 @@ pub fn script(files: &Files, found: &Diagnostic, more: Option<String>) {
         notes: found.notes.iter().cloned().chain(included).chain(more).collect(),
         hint: found.hint.as_deref(),
     };
-    eprint!("{}", laid_out(&message, colour()));
+    tell_as_is!("{}", laid_out(&message, colour()));
 }
 
 /// Whether standard error may be coloured: it is a terminal and NO_COLOR is not set.

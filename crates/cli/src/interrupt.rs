@@ -19,7 +19,7 @@ pub fn stop() -> &'static Stop {
 /// From now on the first signal is a request. Without a handler (none could be installed) it ends the program.
 pub fn listen() {
     if let Err(error) = listen_in_a_thread() {
-        eprintln!("warning: no handler for interrupts ({error}): Ctrl-C will leave nothing behind");
+        tell!("warning: no handler for interrupts ({error}): Ctrl-C will leave nothing behind");
     }
 }
 

@@ -82,7 +82,7 @@ impl View {
     /// All are asked something.
     pub fn phase(&self, command: Command) {
         if !self.quiet {
-            self.lines.suspend(|| eprintln!("{command}"));
+            self.lines.suspend(|| tell!("{command}"));
         }
     }
 

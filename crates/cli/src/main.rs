@@ -1,5 +1,21 @@
 //! The `flowloom` command: parse, run, print one error, map to a documented exit code.
 
+/// Writes a line on standard error. Where nobody reads that, or the disk behind it is full, a command does what it does all the same.
+macro_rules! tell {
+    ($($argument:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($argument)*);
+    }};
+}
+
+/// The same without an end of the line.
+macro_rules! tell_as_is {
+    ($($argument:tt)*) => {{
+        use std::io::Write as _;
+        let _ = write!(std::io::stderr(), $($argument)*);
+    }};
+}
+
 mod args;
 mod commands;
 mod diagnostics;

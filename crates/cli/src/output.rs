@@ -67,7 +67,7 @@ impl Manner {
     pub fn warn(self, cause: &str, remedy: Option<&str>) {
         if !self.quiet {
             let remedy = remedy.map_or_else(String::new, |remedy| format!("\n  remedy: {remedy}"));
-            eprintln!("warning: {cause}{remedy}");
+            tell!("warning: {cause}{remedy}");
         }
     }
 
@@ -113,14 +113,14 @@ impl Observer for Terminal {
                 // What cannot be said stops nothing; the answer will fail in the same way and say why.
                 let _ = self::event(&line);
             }
-            Event::Decisions(text) => eprint!("{text}"),
+            Event::Decisions(text) => tell_as_is!("{text}"),
             Event::Warning(warning) => self.manner.warn(&warning.cause(), warning.remedy()),
             _ if quiet => {}
-            Event::About(input) => eprintln!("{}:", input.display()),
+            Event::About(input) => tell!("{}:", input.display()),
             Event::Capturing(interface) => {
-                eprintln!("capturing from {interface}; Ctrl-C ends it and keeps what was captured");
+                tell!("capturing from {interface}; Ctrl-C ends it and keeps what was captured");
             }
-            Event::Checkpoint { seconds, text } => eprintln!("checkpoint at {seconds:.3} s\n{text}"),
+            Event::Checkpoint { seconds, text } => tell!("checkpoint at {seconds:.3} s\n{text}"),
         }
     }
 

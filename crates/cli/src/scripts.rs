@@ -51,7 +51,7 @@ pub fn tell(files: &Files, found: &[Diagnostic], quiet: bool) -> bool {
     if !quiet {
         others.iter().take(MOST_SHOWN).for_each(|one| diagnostics::script(files, one, None));
         if others.len() > MOST_SHOWN {
-            eprintln!("warnings and notes that are not shown: {}", others.len() - MOST_SHOWN);
+            tell!("warnings and notes that are not shown: {}", others.len() - MOST_SHOWN);
         }
     }
     let shown = errors.len().min(MOST_SHOWN);

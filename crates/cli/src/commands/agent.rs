@@ -19,10 +19,10 @@ pub fn run(args: &args::Agent, quiet: bool) -> Result<Exit, Error> {
         programs,
         |who, address, notices| {
             if !quiet {
-                eprintln!("{who} listens on {address}");
+                tell!("{who} listens on {address}");
             }
             for notice in notices {
-                eprintln!("warning: {notice}");
+                tell!("warning: {notice}");
             }
         },
         || interrupt::stop().is_requested(),

@@ -25,7 +25,7 @@ pub fn run(args: &LabLogs, manner: Manner) -> Result<Exit, Error> {
         },
         || lines.iter().map(text).collect(),
     )?;
-    logs.iter().filter_map(|log| log.as_ref().err()).for_each(|why| eprintln!("error: {why}"));
+    logs.iter().filter_map(|log| log.as_ref().err()).for_each(|why| tell!("error: {why}"));
     Ok(if logs.iter().all(Result::is_ok) { Exit::Done } else { Exit::CouldNot })
 }
 

@@ -41,10 +41,7 @@ pub fn invite(args: &LabInvite, quiet: bool) -> Result<Exit, Error> {
     };
     let token = authority.invite(&invitation, args.address.clone()).map_err(of_lab)?;
     if !quiet {
-        eprintln!(
-            "{} may come once within {}; on that host: flowloom lab enrol TOKEN --dir agent",
-            args.name, args.within
-        );
+        tell!("{} may come once within {}; on that host: flowloom lab enrol TOKEN --dir agent", args.name, args.within);
     }
     // The token alone, for scripts to take.
     output::text(&format!("{token}\n"))?;
@@ -63,7 +60,7 @@ pub fn admit(args: &LabAdmit, quiet: bool) -> Result<Exit, Error> {
     }
     let listens = |address| {
         if !quiet {
-            eprintln!("listening on {address} until all who are invited have come");
+            tell!("listening on {address} until all who are invited have come");
         }
     };
     blocking::admit(
@@ -73,7 +70,7 @@ pub fn admit(args: &LabAdmit, quiet: bool) -> Result<Exit, Error> {
         |asked| match &asked.outcome {
             // A reader that went away does not keep others out.
             Ok(who) => drop(output::text(&format!("{who}  from {}\n", asked.from))),
-            Err(why) => eprintln!("warning: {}: {why}", asked.from),
+            Err(why) => tell!("warning: {}: {why}", asked.from),
         },
         || interrupt::stop().is_requested(),
     )

@@ -55,7 +55,7 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Error> {
     let report = |part| reports.take(&part);
     if !quiet {
         // By it what was found can be had, whatever becomes of this process.
-        eprintln!("experiment {name}");
+        tell!("experiment {name}");
     }
     let begun = match args.take_up {
         Some(_) => blocking::reports(&args.dir, &name, &block, &list, report),
@@ -75,9 +75,9 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Error> {
     written.and_then(|()| take_name(folder.path(), target, is_taken)).map_err(|error| cannot(target, &error))?;
     folder.keep();
     if !quiet {
-        outcome.said.iter().for_each(|said| eprintln!("{}: {}", said.node, said.text));
+        outcome.said.iter().for_each(|said| tell!("{}: {}", said.node, said.text));
     }
-    outcome.failed.iter().for_each(|failure| eprintln!("error: {failure}"));
+    outcome.failed.iter().for_each(|failure| tell!("error: {failure}"));
     let (ran, failed, shown) = (outcome.leaves.len(), outcome.failed.len(), target.display());
     crate::output::text(&match args.take_up {
         Some(_) => format!("what agents have of {name}, {failed} have nothing: {shown}\n"),

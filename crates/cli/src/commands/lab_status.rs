@@ -30,7 +30,7 @@ pub fn run(args: &LabStatus, manner: Manner) -> Result<Exit, Error> {
             Ok(status) => {
                 status.hello.notices.iter().for_each(|notice| manner.warn(notice, Some("see docs/guide/agents.md")))
             }
-            Err(why) => eprintln!("error: {why}"),
+            Err(why) => tell!("error: {why}"),
         }
     }
     Ok(if statuses.iter().all(Result::is_ok) { Exit::Done } else { Exit::CouldNot })

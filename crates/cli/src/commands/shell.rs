@@ -42,6 +42,6 @@ pub fn run(args: &args::Shell, verbose: bool) -> Result<Exit, Error> {
     };
     let verdict =
         ran.conclusions.first().map_or_else(String::new, |one| one.summary.verdict.accounted.word.to_string());
-    eprintln!("flowloom: {verdict}; run {0}, report {0}/{REPORT_FILE}", ran.folder.display());
+    tell!("flowloom: {verdict}; run {0}, report {0}/{REPORT_FILE}", ran.folder.display());
     Ok(Exit::OfProgram(code))
 }

@@ -21,7 +21,7 @@ pub fn run(args: &args::Verify, manner: Manner) -> Result<Exit, Error> {
     }
     if manner.quiet {
         let damaged = found.files.iter().filter(|file| file.state.is_damage());
-        damaged.for_each(|file| eprint!("{}", line(file)));
+        damaged.for_each(|file| tell_as_is!("{}", line(file)));
     }
     let kind = if found.is_damaged() { ErrorKind::Failed } else { ErrorKind::Interrupted };
     let interrupted = found.interrupted.then(|| Error {

@@ -145,7 +145,7 @@ fn everything_else_that_cannot_be() {
         ("measure", "throughput-every = \"1ns\"", "measure.throughput-every of 1ns is too short"),
         ("measure", "drain = \"2h\"", "measure.drain of 2h is too long"),
         ("measure", "duration = \"900000h\"", "measure.duration of 900000h is too long"),
-        ("measure", "window = [\"2s\", \"1s\"]", "measure.window ends at 1s, before it starts at 2s"),
+        ("measure", "window = [\"2s\", \"1s\"]", "measure.window ends at 1s, which is not after its start at 2s"),
         ("measure", "monitor = [\"tail\"]", "measure.monitor[0]: there is no link tail (known: bottleneck)"),
         ("run", "seeds = []", "run.seeds is empty: nothing to run"),
         ("run", "seeds = [1, 1]", "run.seeds holds 1 twice"),

@@ -505,6 +505,20 @@ fn a_window_beyond_the_run_is_refused() {
     assert!(!bench.path("r").exists());
 }
 
+#[test]
+fn that_nobody_reads_errors_changes_no_exit_code() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    for arguments in [&["verify", "absent"][..], &["compare", "absent"], &["run", "absent.toml"], &["schema", "absent"]]
+    {
+        let run = |stderr: Stdio| {
+            Command::new(env!("CARGO_BIN_EXE_flowloom")).args(arguments).stderr(stderr).stdout(Stdio::null()).status()
+        };
+        let usual = run(Stdio::null()).unwrap().code();
+        assert!(matches!(usual, Some(1 | 2)), "{arguments:?}: {usual:?}");
+        assert_eq!(run(full.try_clone().unwrap().into()).unwrap().code(), usual, "{arguments:?}");
+    }
+}
+
 /// Runs `w.parquet` of `bench` and interrupts it when a simulation has begun: the result of its last line.
 fn interrupt_a_run(bench: &Bench, options: &[&str]) -> serde_json::Value {
     let mut child = Command::new(env!("CARGO_BIN_EXE_flowloom"))

@@ -177,7 +177,7 @@ impl Measure {
         if let Some([start, end]) = &self.window
             && start.value >= end.value
         {
-            wrong("window", format!("ends at {end}, before it starts at {start}"));
+            wrong("window", format!("ends at {end}, which is not after its start at {start}"));
         }
         found
     }

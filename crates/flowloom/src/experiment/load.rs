@@ -13,7 +13,7 @@ use flowloom_core::keys::{KeyError, Quantity};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Load {
-    /// How the load is changed; default: thinning.
+    /// How the load is changed; may only be left out where `shuffle` is all that is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<Method>,
     /// New load in parts of the old load.

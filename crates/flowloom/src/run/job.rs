@@ -290,10 +290,12 @@ fn complete(
         writer.lateness(row).map_err(Error::new)?;
     }
     let host = host(stopwatch);
+    // What fills up while tables are closed ends no run: all of it is recorded.
+    let was_cut = writer.reserve().is_spent();
     // The tables are closed before the answer is: it is computed from what a reader will find.
     let folder = writer.close(&facts.to_json(), &host.to_json()).map_err(Error::new)?;
     let mut run = results::load(&RunFolder::open(&folder).map_err(Error::new)?)?;
-    if writer.reserve().is_spent() {
+    if was_cut {
         facts.disk_full = true;
         let told = match &mut facts.live {
             Some(live) => &mut live.problems,

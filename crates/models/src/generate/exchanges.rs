@@ -25,7 +25,7 @@ pub struct Exchanges {
     /// How long the acceptor takes from the last byte of the request to the first of the response, in milliseconds.
     #[serde(default = "nothing")]
     pub think_ms: Distribution,
-    /// Round-trip time of the path, in milliseconds.
+    /// Round-trip time of the path, in milliseconds; at most one hour in the mean.
     pub rtt_ms: Distribution,
     /// The largest window that either end advertises, in bytes; default: what a header can say without scaling.
     #[serde(default = "unscaled")]
@@ -55,6 +55,9 @@ const fn all() -> f64 {
 /// One ADU is never larger: what lies beyond is drawn as this.
 const MOST_BYTES: f64 = (1u64 << 48) as f64;
 
+/// The longest round trip of a path that a run takes, in milliseconds.
+const MOST_RTT_MS: f64 = 3_600_000.0;
+
 impl Exchanges {
     /// What no type can refuse.
     ///
@@ -81,6 +84,12 @@ impl Exchanges {
                     format!("of {mean} in the mean must be 1 or more: a message has a byte"),
                 ));
             }
+        }
+        if let Some(mean) = self.rtt_ms.mean().filter(|mean| *mean > MOST_RTT_MS) {
+            return Err(Impossible::new(
+                "rtt-ms",
+                format!("of {mean} in the mean must be at most {MOST_RTT_MS}: one hour"),
+            ));
         }
         if !(0.0..=1.0).contains(&self.from_left) {
             return Err(Impossible::new("from-left", format!("of {} must be from 0 to 1", self.from_left)));
@@ -215,6 +224,7 @@ mod tests {
             (Exchanges { window_bytes: 0, ..model() }, "window-bytes "),
             (Exchanges { from_left: 1.5, ..model() }, "from-left of 1.5 "),
             (Exchanges { request_bytes: of(Law::Constant(0.3)), ..model() }, "request-bytes of 0.3 "),
+            (Exchanges { rtt_ms: of(Law::Constant(3_600_001.0)), ..model() }, "rtt-ms of 3600001 "),
             (Exchanges { response_bytes: of(Law::Constant(0.0)), ..model() }, "response-bytes of 0 "),
         ] {
             assert!(model.check().unwrap_err().to_string().starts_with(wanted), "{wanted}");

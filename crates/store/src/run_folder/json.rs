@@ -31,6 +31,9 @@ pub(super) fn read(
 ) -> Result<Map<String, Value>, RunFolderError> {
     let not_a_run = |problem: String| RunFolderError::NotARun { path: folder.to_owned(), problem };
     let text = regular::read(&folder.join(file)).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound if !folder.exists() => {
+            FileError::Read { path: folder.to_owned(), source: error }.into()
+        }
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => not_a_run(format!("it has no {file}")),
         _ => FileError::Read { path: folder.join(file), source: error }.into(),
     })?;

@@ -19,6 +19,7 @@ pub(super) struct Words<'a> {
 
 impl<'a> Words<'a> {
     pub fn of(text: &'a str) -> Words<'a> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Words { lines: text.lines(), rest: "", at: Position { line: 0, column: 1 } }
     }
 
@@ -161,6 +162,12 @@ pub(super) fn is_name(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_byte_order_mark_means_nothing() {
+        let found: Vec<(&str, u32)> = Words::of("\u{feff}a b").map(|Word { text, at }| (text, at.column)).collect();
+        assert_eq!(found, [("a", 1), ("b", 3)]);
+    }
 
     #[test]
     fn words_have_lines_and_columns() {
