@@ -145,6 +145,15 @@ pub struct Pause {
     pub heard: Option<u64>,
 }
 
+/// A datagram of an ADU that was sent in several (methods A.13.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SeenDatagram {
+    /// Its payload.
+    pub bytes: u32,
+    /// From the datagram before it in its ADU, at the monitor; zero for the first, which passed with the ADU's first byte.
+    pub gap: Duration,
+}
+
 /// How an end acknowledges data in order (methods A.13.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AckPolicy {
@@ -618,6 +627,8 @@ pub struct ConnectionVector {
     pub adus: Vec<Adu>,
     /// Pauses of each end inside its ADUs, in their order.
     pub pauses: PerSide<Vec<Pause>>,
+    /// Datagrams of each end in its ADUs of several, in their order; empty for TCP and where single datagrams are not known.
+    pub datagrams: PerSide<Vec<SeenDatagram>>,
 }
 
 /// One request and its response; a half epoch lacks one of them (methods A.5.6).
@@ -661,6 +672,34 @@ impl ConnectionVector {
     /// Payload bytes sent by `side`.
     pub fn bytes(&self, side: Side) -> u64 {
         self.adus.iter().filter(|adu| adu.side == side).map(|adu| adu.bytes).sum()
+    }
+
+    /// The ADUs of `side`, those of several datagrams taken apart into them where they are known.
+    pub fn single_datagrams(&self, side: Side) -> impl Iterator<Item = Adu> + '_ {
+        let mut rest = &self.datagrams[side][..];
+        self.adus.iter().filter(move |adu| adu.side == side).flat_map(move |adu| {
+            let several = adu.packets.filter(|packets| *packets > 1).unwrap_or(0) as usize;
+            let (datagrams, others) = rest.split_at_checked(several).unwrap_or_default();
+            rest = others;
+            // Who made the file may have changed its ADUs alone.
+            let bytes = sum(datagrams.iter().map(|datagram| u64::from(datagram.bytes)));
+            let seen = adu.seen.filter(|_| !datagrams.is_empty() && bytes == adu.bytes);
+            let single = move |Span { first, .. }| {
+                datagrams.iter().scan(first, move |at, datagram| {
+                    *at += datagram.gap;
+                    let seen = Some(Span { first: *at, last: *at });
+                    Some(Adu { bytes: datagram.bytes.into(), seen, packets: Some(1), ..*adu })
+                })
+            };
+            let whole = seen.is_none().then_some(*adu);
+            whole.into_iter().chain(seen.into_iter().flat_map(single))
+        })
+    }
+
+    /// Whether size and time of every datagram are known, of a flow of datagrams.
+    pub fn knows_datagrams(&self) -> bool {
+        let single = |adu: Adu| adu.seen.is_some() && adu.packets.is_none_or(|packets| packets <= 1);
+        Side::BOTH.into_iter().all(|side| self.single_datagrams(side).all(single))
     }
 
     /// The payload of `side`: what was captured, what the capture lacks, and what a replay sends.

@@ -86,10 +86,6 @@ pub fn init(options: &InitOptions, context: Context<'_>) -> Result<String, Error
                     comment(&mut text, &format!("It was read with {options}: give `flowloom run` the same options."));
                 }
                 let _ = writeln!(text, "source = {}", text_of(&name_in(source, &options.folder)?));
-                if facts.connections == facts.datagram_flows {
-                    comment(&mut text, &meaning("workload.datagrams"));
-                    text.push_str("datagrams = \"as-seen\"\n");
-                }
             }
             ("workload", ..) => {
                 comment(&mut text, &meaning("workload.source"));
@@ -155,7 +151,7 @@ fn holds(facts: &WorkloadFacts) -> String {
 fn load(facts: &WorkloadFacts) -> String {
     let seconds = facts.observed().as_secs_f64().max(1e-9);
     let [left, right] = [LinkSide::Left, LinkSide::Right].map(|side| {
-        let bytes = facts.traffic.replayed.from(side).total().bytes;
+        let bytes = facts.traffic.sent(side, true).total().bytes;
         let bits = (8.0 * bytes as f64 / seconds).round() as u64;
         Rate::from_bits_per_second(bits).map_or_else(|| "nothing".to_owned(), |rate| rate.to_string())
     });

@@ -224,7 +224,7 @@ fn of_link(
     let loaded = load::open(&paths, kind, &options.capture, &HostOptions::default(), &std::env::temp_dir(), context)?;
     loaded.warn(context);
     let traffic = &loaded.facts.traffic;
-    let parts = [traffic.replayed.from(from), traffic.set_aside.from(from)];
+    let parts = [&traffic.sent(from, true), traffic.set_aside.from(from)];
     let both = parts.iter().map(|series| series.len()).sum::<usize>();
     if both == 0 {
         let side = if from == LinkSide::Left { "right" } else { "left" };

@@ -287,7 +287,7 @@ pub enum Warning {
         /// Whether they are a capture's.
         of_capture: bool,
     },
-    /// Datagrams of captured flows were sent in equal sizes and gaps.
+    /// Single datagrams of flows are not known, and were sent in equal sizes and gaps.
     DatagramsEvened {
         /// Number of flows.
         flows: u64,
@@ -457,7 +457,7 @@ impl Warning {
                 format!("{} of UDP or QUIC datagrams not replayed", counted(*flows, "flow"))
             }
             Warning::DatagramsEvened { flows } => format!(
-                "datagrams of {} are sent in equal sizes and gaps within each data unit: a workload does not hold those of single datagrams",
+                "datagrams of {} are sent in equal sizes and gaps within each data unit: the workload does not hold those of single datagrams",
                 counted(*flows, "flow")
             ),
             Warning::ClassEmpty { class } => format!("no connection was of the class {class:?} (tcp.classes)"),
@@ -719,7 +719,9 @@ impl Warning {
             Warning::DatagramsNotReplayed { of_capture: true, .. } => {
                 "datagrams = \"as-seen\" in [workload] sends them; --tcp-only keeps them out of the workload"
             }
-            Warning::DatagramsEvened { .. } => "read bytes and spans from such a run, not bursts or short queues",
+            Warning::DatagramsEvened { .. } => {
+                "extract the capture again, or read bytes and spans from such a run, not bursts or short queues"
+            }
             Warning::SourceMissed { .. } => "raise measure.duration, or let the source start earlier",
             Warning::ClassEmpty { .. } | Warning::TraceMissed { .. } | Warning::DiskFull | Warning::Live(_) => {
                 return None;

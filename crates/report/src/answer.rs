@@ -7,6 +7,7 @@ use crate::compare::{
     Comparison, Group, Judgement, Options, Verdict, compare_group_with_original, compare_groups, compare_with_original,
 };
 use crate::conclusion::Conclusion;
+use crate::loops::Feedback;
 use crate::metric::Metric;
 use crate::run::Run;
 use crate::statistics::{QuantileRatio, Sample};
@@ -16,6 +17,8 @@ use crate::words::thousands;
 
 /// The runs of a report and what each is compared with.
 pub struct Answer {
+    /// Names of runs, and which of their bytes were sent in a closed loop and released by the clock, in words.
+    pub feedback: Vec<(String, String)>,
     /// Column heads: the reference first.
     pub columns: Vec<String>,
     /// The rows.
@@ -115,6 +118,12 @@ impl Answer {
         } else {
             groups.iter().map(|group| (group.runs, Point::Endpoint)).collect()
         };
+        let told = |group: &Group<'_>| {
+            let feedback = Feedback::of(&group.runs.first()?.facts);
+            let parts = feedback.text().into_iter().chain(feedback.clocked_text()).collect::<Vec<_>>();
+            (!parts.is_empty()).then(|| (group.name.to_owned(), parts.join("; ")))
+        };
+        let feedback = groups.iter().filter_map(told).collect();
         let columns = if with_original {
             std::iter::once("original".to_owned()).chain(names(groups, "replay")).collect()
         } else {
@@ -131,7 +140,7 @@ impl Answer {
             rows.push(row(&points, &comparisons, name, "mean", metric, mean));
         }
         rows.retain(|row| row.values.iter().any(|value| value != NOTHING));
-        Answer { columns, rows, comparisons, with_original, fidelity }
+        Answer { feedback, columns, rows, comparisons, with_original, fidelity }
     }
 }
 

@@ -8,6 +8,7 @@ use flowloom_core::units::three_digits;
 use flowloom_core::workload::Payload;
 use flowloom_store::workload::PayloadFacts;
 
+use crate::loops::Loops;
 use crate::metric::Unit;
 use crate::plausibility::Plausibility;
 use crate::words::{counted, thousands};
@@ -288,6 +289,8 @@ pub struct Original {
     pub set_aside_bytes: BTreeMap<String, u64>,
     /// The most that passed from one side in one second, link headers included; null where nobody saw packets.
     pub busiest_second_bits_per_second: Option<u64>,
+    /// Its bytes by how they are replayed; null in runs of earlier versions.
+    pub loops: Option<Loops>,
 }
 
 /// The fields of `host.json`: all that may differ between two runs of the same experiment (methods M.11).
@@ -305,7 +308,15 @@ pub struct HostFacts {
 /// What [`ClassFacts::kind`] says of the workload's classes.
 const WORKLOAD: &str = "workload";
 
+/// What [`ClassFacts::kind`] says of the workload's datagrams.
+pub const AS_SEEN: &str = "UDP and QUIC of the workload, as seen";
+
 impl ClassFacts {
+    /// Whether it is the workload's, datagrams among it.
+    pub fn is_of_workload(&self) -> bool {
+        !self.is_source() || self.kind == AS_SEEN
+    }
+
     /// Segments that were sent again, or the share of datagrams that were dropped, in words.
     pub fn repaired(&self) -> String {
         match self.dropped_share() {

@@ -8,6 +8,7 @@
 //! | `quantities`, `summary`, `text`, `words` | a run in numbers; in words; counts in words |
 //! | `conclusion`, `worst` | what is concluded from a run; the verdict over several |
 //! | `gates`, `verdict`, `warning` | what is checked; how far a run can be trusted; what to do about it |
+//! | `loops` | which bytes were replayed in a closed loop, in an open one, and left out |
 //! | `plausibility` | whether its flows are plausible |
 //! | `metric`, `statistics` | what is measured; distances, intervals, run lengths |
 //! | `compare`, `variant` | runs against each other or their original, rules; replications of an experiment |
@@ -34,6 +35,7 @@ pub mod fit;
 pub mod gates;
 pub mod html;
 mod load;
+pub mod loops;
 pub mod marginals;
 pub mod metric;
 pub mod overhead;

@@ -7,6 +7,7 @@ use flowloom_store::run_folder::Point;
 
 use crate::compare::Comparison;
 use crate::gates::{Gate, gates, warnings};
+use crate::loops::Feedback;
 use crate::metric::Metric;
 use crate::plausibility::Plausibility;
 use crate::quantities::Quantities;
@@ -84,6 +85,8 @@ pub struct Direction {
 /// What a run measured at its own ends and on its link. Fields without a unit in their name count things.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
+    /// Which bytes were replayed in a closed loop, in an open one, and left out.
+    pub feedback: Feedback,
     /// How far the result can be trusted.
     pub verdict: Verdict,
     /// What was checked of the accounts.
@@ -143,6 +146,7 @@ impl Summary {
         let [left_to_right, right_to_left] = [LinkSide::Left, LinkSide::Right].map(|from| direction(measured, from));
         let busier = if measured.busier_side() == LinkSide::Left { left_to_right } else { right_to_left };
         Summary {
+            feedback: Feedback::of(&run.facts),
             verdict: Verdict::new(run, &gates, &warnings, with_original),
             warnings,
             gates,

@@ -9,6 +9,7 @@ use crate::answer::{Answer, Distance};
 use crate::compare::{Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement};
 use crate::conclusion::Conclusion;
 use crate::facts::{ClassFacts, LiveFacts, missing_text, set_aside_text};
+use crate::loops::Feedback;
 use crate::metric::Unit;
 use crate::replications::{over_seeds_text, worst_of_seeds};
 use crate::run::Run;
@@ -24,6 +25,7 @@ pub const WIDTH: usize = 100;
 /// for what needs attention.
 pub fn run_text(run: &Run, conclusion: &Conclusion, colour: bool) -> String {
     let mut text = String::new();
+    feedback(&mut text, &conclusion.summary.feedback);
     for (head, body) in preamble(run) {
         wrap(&mut text, &head, &body);
     }
@@ -46,6 +48,7 @@ pub fn run_text(run: &Run, conclusion: &Conclusion, colour: bool) -> String {
 pub fn seeds_text(runs: &[Run], conclusions: &[Conclusion], colour: bool) -> String {
     let mut text = String::new();
     let Some(first) = runs.first() else { return text };
+    feedback(&mut text, &Feedback::of(&first.facts));
     for (head, body) in preamble(first) {
         wrap(&mut text, &head, &body);
     }
@@ -65,10 +68,23 @@ pub fn seeds_text(runs: &[Run], conclusions: &[Conclusion], colour: bool) -> Str
     text
 }
 
+/// The first line of an answer: which bytes were sent in a closed loop.
+fn feedback(text: &mut String, feedback: &Feedback) {
+    if let Some(said) = feedback.text() {
+        wrap(text, "bytes         ", &said);
+    }
+    if let Some(said) = feedback.clocked_text() {
+        wrap(text, "  released    ", &said);
+    }
+}
+
 /// Comparisons, one after the other: what is said of each metric, how far it is apart, and why.
 pub fn comparison_text(comparisons: &[Comparison], colour: bool) -> String {
     let mut text = String::new();
     for comparison in comparisons {
+        for (name, told) in comparison.told_feedback() {
+            wrap(&mut text, &format!("bytes of {name}:"), &told);
+        }
         comparison_head(&mut text, comparison);
         let _ = writeln!(text, "\n{:34}{:13} {:>7} {:>9}  {:>26}", "", "", "KS", "tolerant", "ratio at p50, p90, p99");
         for difference in &comparison.differences {

@@ -6,7 +6,7 @@ use flowloom_core::play::{Datagram, DatagramSink, DatagramSource, Datagrams, Pac
 use flowloom_core::record::{Outcome, Record, Recorder, SourceRecord};
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, PerSide, Protocol, Side};
+use flowloom_core::workload::{Adu, ConnectionVector, PerSide, Protocol, Side, Span};
 
 use crate::config::Config;
 use crate::datagram_flow::DatagramFlow;
@@ -16,7 +16,7 @@ use crate::summary::ClassCounts;
 
 impl DatagramFlow {
     /// What `side` of a vector of datagrams sent, as it was seen: each datagram is sent before it passed the monitor, by the time that it
-    /// takes to get there. Whether an end waited for the other nobody could tell, so that none does. `None` if nothing of it is in the
+    /// takes to get there, or by less where that would be before the run begins; those of a data unit that are not known one by one have equal sizes and gaps. Whether an end waited for the other nobody could tell, so that none does. `None` if nothing of it is in the
     /// run, which begins as `prefill` says.
     pub fn of_vector(
         vector: &ConnectionVector,
@@ -31,21 +31,31 @@ impl DatagramFlow {
         let datagrams = Datagrams { pacing, gap, payload, start: Time::ZERO, stop: Time::MAX };
         let ip_version = vector.ip_version;
         let mut flow = DatagramFlow { id, class, from, rtt: config.unknown_rtt, ip_version, datagrams };
-        let way = flow.vector();
-        let values = config.rules.values(config.seed, &way);
-        let delays = PathDelays::new(&way, config.placement, config.propagation(class), flow.rtt).with(&values);
-        let lead = delays.to_monitor(Side::Initiator, from);
-        let adus = vector.adus.iter().filter(|adu| adu.side == side);
-        let seen = adus.filter_map(|adu| {
-            let seen = adu.seen?;
-            let sent = prefill.within(vector.start + seen.first)?.before(lead);
-            Some((sent, seen.length(), adu.packets.unwrap_or(1), adu.bytes))
-        });
-        let mut seen = seen.peekable();
-        let start = seen.peek()?.0;
-        let runs: Box<[Run]> = seen
-            .filter_map(|(sent, length, packets, bytes)| Run::new(sent.since(start), length, packets, bytes))
-            .collect();
+        let lead = |flow: &DatagramFlow| {
+            let way = flow.vector();
+            let values = config.rules.values(config.seed, &way);
+            let delays = PathDelays::new(&way, config.placement, config.propagation(class), flow.rtt).with(&values);
+            delays.to_monitor(Side::Initiator, from)
+        };
+        // Of a flow record nothing else is known than how long it lasted.
+        let whole = Span { first: Duration::ZERO, last: vector.lifetime.unwrap_or_default() };
+        let mut passes = vector
+            .single_datagrams(side)
+            .map(|adu| (adu.seen.unwrap_or(whole), adu))
+            .filter_map(|(seen, adu)| Some((prefill.within(vector.start + seen.first)?, seen.length(), adu)))
+            .peekable();
+        let first = passes.peek()?.0.since(Time::ZERO);
+        let usual = lead(&flow);
+        if first < usual {
+            // Nobody knows its round trip: one this short lets its first datagram pass in time.
+            flow.rtt = Duration::from_secs_f64(flow.rtt.as_secs_f64() * first.as_secs_f64() / usual.as_secs_f64());
+        }
+        let lead = lead(&flow);
+        let start = passes.peek()?.0.before(lead);
+        let run = |(passes, length, adu): (Time, Duration, Adu)| {
+            Run::new(passes.before(lead).since(start), length, adu.packets.unwrap_or(1), adu.bytes)
+        };
+        let runs: Box<[Run]> = passes.filter_map(run).collect();
         let is_in_window = start < Time::ZERO + config.window && !runs.is_empty();
         flow.datagrams = Datagrams { pacing: Pacing::Runs(runs), start, ..flow.datagrams };
         is_in_window.then_some(flow)

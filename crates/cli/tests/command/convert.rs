@@ -174,7 +174,7 @@ fn flow_level_input_is_marked_and_nothing_is_invented() {
     let run = bench.json(&["run", "log-of-monday", "-o", "r", "--json"]);
     let warnings = run["warnings"].to_string();
     assert!(warnings.contains("connections of which only totals are known: 2"), "{warnings}");
-    assert!(warnings.contains("1 flow of UDP or QUIC datagrams not replayed"), "{warnings}");
+    assert!(warnings.contains("datagrams of 1 flow are sent in equal sizes and gaps"), "{warnings}");
     // Nor is it called what nobody knows, whichever way it takes.
     let words = "2 TCP connections (2 known by totals only)";
     let said = bench.flowloom(&["convert", "log-of-monday", "-o", "again.parquet"]);

@@ -1,8 +1,18 @@
-//! UDP and QUIC on the command line: in workloads, and left out of replays with a word about it.
+//! UDP and QUIC on the command line: in workloads and in replays, or left out of these with a word about it.
 
+use std::collections::BTreeMap;
+
+use flowloom::core::workload::{LinkSide, Protocol, Side};
+use flowloom::report::loops::{Loops, Scope};
 use flowloom::store::run_folder::RunFolder;
+use flowloom::store::workload::WorkloadReader;
+use flowloom::time::Duration;
 
 use crate::support::{Bench, Traffic, mixed};
+
+/// Captures of others with datagrams of which none is larger than a packet of Ethernet.
+const WITH_DATAGRAMS: [&str; 4] =
+    ["ndpi-1kxun.pcap", "ndpi-gnutella.pcap", "ndpi-alexa-app.pcapng", "ndpi-netflix.pcap"];
 
 #[test]
 fn flows_are_in_the_workload_and_counted() {
@@ -51,17 +61,19 @@ fn a_silence_of_the_users_choice_ends_them() {
 }
 
 #[test]
-fn a_replay_is_of_tcp_and_says_so() {
+fn a_replay_without_datagrams_says_so() {
     let bench = Bench::new();
     bench.file("c.pcap", &mixed());
-    let said = bench.flowloom(&["run", "c.pcap", "-o", "r"]);
+    bench.file("x.toml", b"[workload]\nsource = \"c.pcap\"\ndatagrams = \"leave-out\"\n");
+    let said = bench.flowloom(&["run", "x.toml", "-o", "r"]);
     assert!(said.succeeded().out.contains("3 flows: 1 no data, 1 QUIC, 1 UDP"), "{}", said.out);
     let run: serde_json::Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
     let warnings = run["warnings"].to_string();
     assert!(warnings.contains("2 flows of UDP or QUIC datagrams not replayed"), "{warnings}");
     assert_eq!(run["original"]["set_aside"]["flows-udp"], 1);
     assert!(warnings.contains("--tcp-only"), "{warnings}");
-    let counted = bench.json(&["run", "r/workload.parquet", "-o", "again", "--json"]);
+    bench.file("y.toml", b"[workload]\nsource = \"r/workload.parquet\"\ndatagrams = \"leave-out\"\n");
+    let counted = bench.json(&["run", "y.toml", "-o", "again", "--json"]);
     let again = std::fs::read_to_string(bench.path("again/run.json")).unwrap();
     assert!(again.contains("2 flows of UDP") && !again.contains("--tcp-only"), "of no use for a workload: {again}");
     assert_eq!(
@@ -71,7 +83,7 @@ fn a_replay_is_of_tcp_and_says_so() {
 }
 
 #[test]
-fn datagrams_alone_are_described_and_not_replayed() {
+fn datagrams_alone_are_described_and_replayed() {
     let bench = Bench::new();
     let mixed = mixed();
     let tcp = Traffic::many(3).pcap();
@@ -103,24 +115,26 @@ fn datagrams_alone_are_described_and_not_replayed() {
     assert_eq!(row("QUIC flows"), ["0", "1"]);
     assert_eq!((row("with losses"), row("  no data")), (vec!["0", "–"], vec!["0", "(0", "%)", "0"]));
     for input in ["u.pcap", "u.parquet"] {
+        bench.flowloom(&["run", input, "-o", input.trim_start_matches("u.")]).succeeded();
+        bench.file("x.toml", format!("[workload]\nsource = {input:?}\ndatagrams = \"leave-out\"\n").as_bytes());
         bench
-            .flowloom(&["run", input, "-o", "r"])
+            .flowloom(&["run", "x.toml", "-o", "r"])
             .failed(1, &["no connection to replay", "set aside: 3 flows: 1 no data, 1 QUIC, 1 UDP"]);
     }
 }
 
 #[test]
-fn flows_of_a_workload_are_sent_and_the_loss_is_told() {
+fn flows_of_a_workload_are_sent() {
     let bench = Bench::new();
     bench.file("c.pcap", &mixed());
-    let experiment = "[workload]\nsource = \"c.pcap\"\ndatagrams = \"as-seen\"\n";
+    let experiment = "[workload]\nsource = \"c.pcap\"\n";
     bench.file("x.toml", experiment.as_bytes());
     let said = bench.flowloom(&["run", "x.toml", "-o", "r"]);
     assert!(said.succeeded().out.contains("datagrams "), "{}", said.out);
     let run = RunFolder::open(&bench.path("r")).unwrap();
     let warnings = run.run()["warnings"].to_string();
     assert!(!warnings.contains("not replayed"), "{warnings}");
-    assert!(warnings.contains("are sent in equal sizes and gaps within each data unit"), "{warnings}");
+    assert!(!warnings.contains("in equal sizes and gaps"), "{warnings}");
     assert_eq!(run.run()["original"]["set_aside"].get("flows-udp"), None);
     let mut rows: Vec<_> = run.sources().unwrap().map(Result::unwrap).collect();
     rows.sort_by_key(|row| row.sent_bytes);
@@ -139,7 +153,7 @@ fn flows_of_a_workload_are_sent_and_the_loss_is_told() {
     let source = "[[sources]]\nname = \"datagrams\"\nkind = \"cbr\"\nrate = \"1mbit\"\nrtt = \"10ms\"\n";
     bench.file("y.toml", format!("{experiment}{source}").as_bytes());
     bench.flowloom(&["run", "y.toml", "-o", "y"]).failed(2, &["\"datagrams\"", "another name"]);
-    bench.file("z.toml", experiment.replace("as-seen", "as-heard").as_bytes());
+    bench.file("z.toml", format!("{experiment}datagrams = \"as-heard\"\n").as_bytes());
     bench.flowloom(&["run", "z.toml", "-o", "z"]).failed(2, &["as-heard", "leave-out"]);
 }
 
@@ -157,4 +171,102 @@ fn pcap_has_the_datagrams_of_a_workload() {
                  [measure]\nduration = \"1s\"\n";
     bench.file("cbr.toml", model.as_bytes());
     bench.flowloom(&["run", "cbr.toml", "--pcap", "-o", "cbr"]).succeeded();
+}
+
+/// Time from the first packet, side of the link and size of every datagram of a workload, in the order in which they passed.
+fn passed(path: &std::path::Path) -> Vec<(u64, LinkSide, u64)> {
+    let vectors = WorkloadReader::open(path).unwrap().map(Result::unwrap);
+    let flows = vectors.filter(|vector| vector.protocol != Protocol::Tcp);
+    let mut datagrams = Vec::new();
+    for vector in flows {
+        for side in Side::BOTH {
+            let from = if side == Side::Initiator { vector.initiator_side } else { vector.initiator_side.other() };
+            datagrams.extend(vector.single_datagrams(side).map(|adu| {
+                assert_eq!(adu.packets, Some(1), "each is known");
+                ((vector.start + adu.seen.unwrap().first).as_nanos(), from, adu.bytes)
+            }));
+        }
+    }
+    datagrams.sort_unstable_by_key(|(time, from, bytes)| (*time, *from as u8, *bytes));
+    datagrams
+}
+
+/// Largest difference of two sorted lists of times, in nanoseconds, for each side and size by itself.
+fn farthest(one: &[(u64, LinkSide, u64)], other: &[(u64, LinkSide, u64)]) -> u64 {
+    let by_kind = |list: &[(u64, LinkSide, u64)]| {
+        let mut kinds: BTreeMap<(u8, u64), Vec<u64>> = BTreeMap::new();
+        list.iter().for_each(|(time, from, bytes)| kinds.entry((*from as u8, *bytes)).or_default().push(*time));
+        kinds
+    };
+    let (one, other) = (by_kind(one), by_kind(other));
+    assert!(one.keys().eq(other.keys()), "sizes");
+    let pairs = one.iter().zip(other.iter()).flat_map(|((kind, one), (_, other))| {
+        assert_eq!(one.len(), other.len(), "{kind:?}");
+        one.iter().zip(other)
+    });
+    pairs.map(|(one, other)| one.abs_diff(*other)).max().unwrap_or(0)
+}
+
+/// Over a link without limits every datagram passes the replay's monitor when it passed the capture's.
+#[test]
+fn a_replay_has_the_datagrams_of_its_capture() {
+    let Some(folder) = flowloom_needs::shared("cli: datagrams of real captures", "pcap") else { return };
+    let mut captures = 0;
+    for name in WITH_DATAGRAMS {
+        let bench = Bench::new();
+        let capture = folder.join(name);
+        bench.flowloom(&["extract", capture.to_str().unwrap(), "-o", "w.parquet"]).succeeded();
+        bench.flowloom(&["run", "w.parquet", "--rate", "100tbit", "--pcap", "-o", "r"]).succeeded();
+        bench.flowloom(&["extract", "r/link.pcap", "-o", "again.parquet"]).succeeded();
+        let (original, again) = (passed(&bench.path("w.parquet")), passed(&bench.path("again.parquet")));
+        // What is larger than Ethernet's packets leaves in pieces.
+        let fits = |list: &[(u64, LinkSide, u64)]| list.iter().all(|(_, _, bytes)| *bytes <= 1_472);
+        assert!(fits(&original) && original.len() > 20, "{name}: {}", original.len());
+        // The capture of the replay may begin with another packet: its times are from that.
+        let shift = |list: Vec<(u64, LinkSide, u64)>| {
+            let first = list.first().map_or(0, |first| first.0);
+            list.into_iter().map(|(time, from, bytes)| (time - first, from, bytes)).collect::<Vec<_>>()
+        };
+        let apart = farthest(&shift(original), &shift(again));
+        assert_eq!(apart, 0, "{name}: nanoseconds");
+        captures += 1;
+    }
+    assert!(captures > 3);
+}
+
+/// Every byte that was captured is replayed in a closed loop, in an open one, or left out, whatever part of the capture a run has.
+#[test]
+fn bytes_of_all_captures_add_up() {
+    let Some(folder) = flowloom_needs::shared("cli: bytes of real captures", "pcap") else { return };
+    let bench = Bench::new();
+    let (mut captures, mut with_datagrams) = (0, 0);
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let capture = entry.path();
+        let name = entry.file_name().into_string().unwrap();
+        if !entry.file_type().unwrap().is_file() || name == "README.md" || name.starts_with("truth") {
+            continue;
+        }
+        let counted = bench.json(&["extract", capture.to_str().unwrap(), "-o", "w.parquet", "--force", "--json"]);
+        let number = |value: &serde_json::Value| value.as_u64().unwrap_or_default();
+        let others = counted["set_aside_bytes"].as_object().unwrap().iter();
+        let of_tcp_or_udp = ["packets-doubled", "packets-ip-fragment", "packets-udp-fragment"];
+        let others = others.filter(|(name, _)| name.starts_with("packets-") && !of_tcp_or_udp.contains(&name.as_str()));
+        let captured = number(&counted["tcp"]["link_bytes"])
+            + number(&counted["datagrams"]["link_bytes"])
+            + others.map(|(_, bytes)| number(bytes)).sum::<u64>();
+        let workload = WorkloadReader::open(&bench.path("w.parquet")).unwrap();
+        let length = Duration::from_nanos(workload.facts().capture.duration_ns);
+        for (start, length, datagrams) in
+            [(0, length, true), (0, length, false), (0, length / 3, true), (1, length / 2, false), (2, length, true)]
+        {
+            let scope = Scope { start: Duration::from_secs(start), length, datagrams };
+            let loops = Loops::new(workload.facts(), scope);
+            assert_eq!(loops.captured_bytes(), captured, "{name}: {loops:?}");
+        }
+        with_datagrams += u64::from(
+            Loops::new(workload.facts(), Scope { start: Duration::ZERO, length, datagrams: true }).open_bytes > 0,
+        );
+        captures += 1;
+    }
+    assert!(captures > 55 && with_datagrams > 10, "{captures}, {with_datagrams}");
 }

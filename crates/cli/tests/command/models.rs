@@ -70,17 +70,17 @@ fn a_direction_that_misses_its_load_is_warned_of() {
     }
 }
 
-/// A run sends no datagrams unless it is asked to: the load says so.
+/// A run that is asked to sends no datagrams: the load says so.
 #[test]
 fn datagrams_of_a_model_that_are_not_sent_are_told() {
     let bench = Bench::new();
     let text = "[workload]\nmodel = { kind = \"cbr\", flows = 1, rate = \"1mbit\" }\n[measure]\nduration = \"10s\"\n";
-    bench.file("e.toml", text.as_bytes());
+    bench.file("e.toml", text.replace("[workload]", "[workload]\ndatagrams = \"leave-out\"").as_bytes());
     let said = bench.flowloom(&["model", "e.toml", "-o", "w.parquet"]);
     assert!(said.succeeded().err.contains("1 flow of UDP or QUIC datagrams not replayed"), "{}", said.err);
     let words = ["no connection to replay", "1 flow of UDP or QUIC datagrams", "datagrams = \"as-seen\" in [workload]"];
     bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(1, &words);
-    bench.file("e.toml", text.replace("[workload]", "[workload]\ndatagrams = \"as-seen\"").as_bytes());
+    bench.file("e.toml", text.as_bytes());
     let answer = bench.json(&["model", "e.toml", "-o", "sent.parquet", "--json"]);
     let load = &answer["load"]["from_left"]["payload_bits_per_second"];
     assert!((load.as_f64().unwrap() / 1e6 - 1.0).abs() < 0.01, "{load}");

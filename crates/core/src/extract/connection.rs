@@ -4,7 +4,7 @@ use crate::record::{Series, Traffic};
 use crate::wire::Vlan;
 use crate::workload::{InitiatorRule, LinkSide, Side};
 
-use super::counts::{SideRule, Tally, TrafficSeries};
+use super::counts::{Fate, SideRule, Tally, TrafficSeries};
 use super::front::Packet;
 use super::key::Key;
 use super::observer::Observer;
@@ -183,7 +183,7 @@ impl HeldPackets {
     fn release(&mut self, set_aside: bool, tally: &mut Tally) {
         let near = &self.near[..usize::from(self.count).min(NEAR)];
         for held in near.iter().chain(self.far.iter().flat_map(|far| far.iter())) {
-            tally.series.add(set_aside, held.from, held.bin, held.traffic());
+            tally.series.add(Fate::of_connection(set_aside), held.from, held.bin, held.traffic());
         }
         (self.count, self.far) = (0, None);
     }
@@ -242,7 +242,7 @@ impl Connection {
         let (packets, bytes) = (1 + arrival.merged, packet.link_bytes + arrival.merged_bytes);
         let held = Held { bin: packet.bin, from, packets, bytes, payload_bytes: arrival.new_bytes };
         if self.replayable || arrival.doubled {
-            tally.series.add(arrival.doubled, from, packet.bin, held.traffic());
+            tally.series.add(Fate::of_connection(arrival.doubled), from, packet.bin, held.traffic());
         } else if let Some(late) = &mut self.late {
             late[from as usize].add_bin(packet.bin, held.traffic());
         } else {
@@ -259,7 +259,8 @@ impl Connection {
     pub fn release(&mut self, set_aside: bool, tally: &mut Tally) {
         self.held.release(set_aside, tally);
         for (late, from) in self.late.iter().flat_map(|late| late.iter()).zip([LinkSide::Left, LinkSide::Right]) {
-            late.bins().for_each(|(bin, traffic)| tally.series.add(set_aside, from, *bin, *traffic));
+            let fate = Fate::of_connection(set_aside);
+            late.bins().for_each(|(bin, traffic)| tally.series.add(fate, from, *bin, *traffic));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::play::{ReplayModel, Waits, clocked_bytes};
 use crate::record::{Series, Traffic};
 use crate::time::{Duration, Time};
 use crate::workload::{
@@ -183,6 +184,8 @@ pub struct KeptPayload {
     pub sides: [Payload; 2],
     /// Connections of which the capture lacks bytes.
     pub with_missing: u64,
+    /// Bytes that the clock releases in a replay by default, and not an acknowledgement or the other end's data (methods A.13.11).
+    pub clocked: u64,
 }
 
 impl KeptPayload {
@@ -191,6 +194,7 @@ impl KeptPayload {
             ends: self.ends + other.ends,
             sides: std::array::from_fn(|side| self.sides[side] + other.sides[side]),
             with_missing: self.with_missing + other.with_missing,
+            clocked: self.clocked.saturating_add(other.clocked),
         }
     }
 
@@ -207,6 +211,7 @@ impl KeptPayload {
         self.sides[initiator] = self.sides[initiator] + payload.initiator;
         self.sides[1 - initiator] = self.sides[1 - initiator] + payload.acceptor;
         self.with_missing += u64::from(payload.initiator.missing > 0 || payload.acceptor.missing > 0);
+        self.clocked = self.clocked.saturating_add(clocked_bytes(vector, &ReplayModel::with_waits(Waits::CORRECTED)));
     }
 }
 
@@ -519,21 +524,41 @@ impl Tally {
     }
 }
 
+/// What becomes of packets past the monitor, as far as the capture decides it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// Their connection became a vector.
+    Replayed,
+    /// They are datagrams with payload, of a vector that is sent where the experiment asks for it.
+    Datagrams,
+    /// They are in no vector.
+    SetAside,
+}
+
+impl Fate {
+    /// That of a connection's packets.
+    pub(super) fn of_connection(set_aside: bool) -> Fate {
+        if set_aside { Fate::SetAside } else { Fate::Replayed }
+    }
+}
+
 /// Traffic past the monitor by bins of 10 ms from the first packet, per side of the link it came from (left, right).
 /// All series have one width: ten times as much whenever one has more than [`Self::MAX_BINS`].
 #[derive(Clone, Debug)]
 pub struct TrafficSeries {
     /// Packets of connections that became vectors (methods M.8).
     pub replayed: [Series; 2],
-    /// Packets of those set aside, and datagrams.
+    /// Datagrams of flows that became vectors; those without payload are set aside.
+    pub datagrams: [Series; 2],
+    /// Packets of connections and flows that were set aside.
     pub set_aside: [Series; 2],
-    /// Bytes of the busiest 10 ms of either direction, replayed and set-aside traffic together (methods M.9).
+    /// Bytes of the busiest 10 ms of either direction, all traffic together (methods M.9).
     pub peak_bytes: u64,
     /// Bins of 10 ms in one of these.
     factor: u64,
     /// The bin of the packet before, of 10 ms, and its traffic not yet in the series: packets come bin by bin.
     bin: u64,
-    open: [[Traffic; 2]; 2],
+    open: [[Traffic; 2]; 3],
 }
 
 impl TrafficSeries {
@@ -544,12 +569,12 @@ impl TrafficSeries {
 
     /// Adds traffic in a bin of 10 ms.
     #[inline]
-    pub(super) fn add(&mut self, set_aside: bool, from: LinkSide, bin: u64, traffic: Traffic) {
+    pub(super) fn add(&mut self, fate: Fate, from: LinkSide, bin: u64, traffic: Traffic) {
         if bin != self.bin {
             self.close_bin();
             self.bin = bin;
         }
-        self.open[usize::from(set_aside)][from as usize].add(traffic);
+        self.open[fate as usize][from as usize].add(traffic);
     }
 
     /// Everything was added.
@@ -561,11 +586,9 @@ impl TrafficSeries {
     fn close_bin(&mut self) {
         let open = std::mem::take(&mut self.open);
         let bin = self.bin / self.factor;
-        for (series, traffic) in [&mut self.replayed, &mut self.set_aside].into_iter().zip(open) {
-            for (series, traffic) in series.iter_mut().zip(traffic) {
-                if traffic.packets > 0 {
-                    series.add_bin(bin, traffic);
-                }
+        for (series, traffic) in self.all_mut().zip(open.into_iter().flatten()) {
+            if traffic.packets > 0 {
+                series.add_bin(bin, traffic);
             }
         }
         self.limit();
@@ -579,12 +602,16 @@ impl TrafficSeries {
     }
 
     fn all(&self) -> impl Iterator<Item = &Series> {
-        self.replayed.iter().chain(&self.set_aside)
+        self.replayed.iter().chain(&self.datagrams).chain(&self.set_aside)
+    }
+
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Series> {
+        self.replayed.iter_mut().chain(&mut self.datagrams).chain(&mut self.set_aside)
     }
 
     #[cold]
     fn widen(&mut self) {
-        for series in self.replayed.iter_mut().chain(&mut self.set_aside) {
+        for series in self.all_mut() {
             *series = series.coarsen(10);
         }
         self.factor = self.factor.saturating_mul(10);
@@ -597,7 +624,7 @@ impl TrafficSeries {
         while self.factor != other.factor {
             if self.factor < other.factor { self.widen() } else { other.widen() }
         }
-        for (own, series) in self.replayed.iter_mut().chain(&mut self.set_aside).zip(other.all()) {
+        for (own, series) in self.all_mut().zip(other.all()) {
             series.bins().for_each(|(bin, traffic)| own.add_bin(*bin, *traffic));
         }
         self.limit();
@@ -617,6 +644,7 @@ impl Default for TrafficSeries {
         let empty = || [Series::new(Self::WIDTH), Series::new(Self::WIDTH)];
         TrafficSeries {
             replayed: empty(),
+            datagrams: empty(),
             set_aside: empty(),
             peak_bytes: 0,
             factor: 1,

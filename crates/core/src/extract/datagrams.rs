@@ -4,13 +4,15 @@
 //! those never sent. An ADU is a run of datagrams in one direction without a silence longer than [`Options::quiet`]; it
 //! ends where the direction changes or such a silence begins. So the ends take turns by definition
 //! ([`Pattern::Sequential`]): whether one waited for the other cannot be told. QUIC's datagrams are taken as they are, with
-//! its headers and acknowledgements, and marked ([`Protocol::Quic`]).
+//! its headers and acknowledgements, and marked ([`Protocol::Quic`]). Of an ADU of several datagrams the size and the time of
+//! each are kept (methods A.13.8).
 //!
 //! [`Options::quiet`]: super::Options::quiet
 
 use crate::time::{Duration, Time};
 use crate::workload::{
-    Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Pattern, PerSide, Protocol, Side, Span,
+    Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Pattern, PerSide, Protocol, SeenDatagram, Side,
+    Span,
 };
 
 use super::counts::Class;
@@ -22,6 +24,9 @@ const QUIC_SHOWS_WITHIN: u64 = 8;
 
 /// ADUs after which a flow is cut in two: two voices that talk at once make one of every packet, for hours.
 const MOST_ADUS: usize = 65_536;
+
+/// Datagrams in ADUs of several after which a flow is cut in two: they take 16 MB.
+const MOST_DATAGRAMS: usize = 1 << 20;
 
 /// Datagrams of one direction without a long silence.
 #[derive(Clone, Copy, Debug)]
@@ -56,13 +61,23 @@ pub(super) struct DatagramObserver {
     ends: PerSide<End>,
     quic: bool,
     runs: Vec<Run>,
+    /// Those of runs of several, in their order.
+    datagrams: PerSide<Vec<SeenDatagram>>,
 }
 
 impl DatagramObserver {
     /// A flow whose first datagram passes at `start`; a silence longer than `quiet` ends an ADU.
     pub fn new(start: Time, quiet: Duration) -> DatagramObserver {
         let ends = PerSide::default();
-        DatagramObserver { start, quiet, now: Duration::ZERO, ends, quic: false, runs: Vec::new() }
+        DatagramObserver {
+            start,
+            quiet,
+            now: Duration::ZERO,
+            ends,
+            quic: false,
+            runs: Vec::new(),
+            datagrams: PerSide::default(),
+        }
     }
 
     /// Takes in a datagram that `sender` sent and that passed at `time`; `quic` if it has a QUIC long header. An empty one
@@ -86,7 +101,12 @@ impl DatagramObserver {
         }
         match self.runs.last_mut() {
             Some(last) if last.side == sender && self.now.saturating_sub(last.last) <= self.quiet => {
-                last.packets = last.packets.saturating_add(1);
+                let datagrams = &mut self.datagrams[sender];
+                if last.packets == 1 {
+                    datagrams.push(SeenDatagram { bytes: last.bytes as u32, gap: Duration::ZERO });
+                }
+                datagrams.push(SeenDatagram { bytes, gap: self.now.saturating_sub(last.last) });
+                last.packets += 1;
                 last.bytes += run.bytes;
                 last.last = run.last;
             }
@@ -99,9 +119,11 @@ impl DatagramObserver {
         self.start + self.now
     }
 
-    /// Whether it holds as many ADUs as a vector may have (65,536): the flow is to be ended, and goes on in another.
+    /// Whether it holds as many ADUs (65,536) or datagrams (1,048,576) as a vector may have: the flow is to be ended, and goes on in
+    /// another.
     pub fn is_full(&self) -> bool {
-        self.runs.len() >= MOST_ADUS
+        let PerSide { initiator, acceptor } = &self.datagrams;
+        self.runs.len() >= MOST_ADUS || initiator.len() + acceptor.len() >= MOST_DATAGRAMS
     }
 
     /// Datagrams of both ends so far.
@@ -111,7 +133,9 @@ impl DatagramObserver {
 
     /// Bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
-        self.runs.capacity() * size_of::<Run>()
+        let PerSide { initiator, acceptor } = &self.datagrams;
+        let datagrams = initiator.capacity() + acceptor.capacity();
+        self.runs.capacity() * size_of::<Run>() + datagrams * size_of::<SeenDatagram>()
     }
 
     /// The flow is over: its class and vector.
@@ -166,6 +190,7 @@ impl DatagramObserver {
             t_close: None,
             adus,
             pauses: PerSide::default(),
+            datagrams: std::mem::take(&mut self.datagrams),
         };
         (class, vector)
     }
@@ -295,6 +320,49 @@ mod tests {
         assert_eq!(found.iter().map(|adu| (adu.0, adu.3, adu.5)).collect::<Vec<_>>(), expected);
     }
 
+    /// Of ADUs of several each datagram is kept, of one alone the ADU says all; an empty one is none of them.
+    #[test]
+    fn units_keep_their_datagrams() {
+        let sent =
+            [(0, I, 30), (7, A, 1_200), (9, A, 0), (10, A, 1_200), (30, A, 80), (31, I, 5), (33, I, 6), (40, A, 9)];
+        let (_, vector) = observe(&sent).finish(identity());
+        let kept = |side: Side| vector.datagrams[side].iter().map(|one| (one.bytes, one.gap)).collect::<Vec<_>>();
+        assert_eq!(kept(A), [(1_200, ms(0)), (1_200, ms(3)), (80, ms(20))]);
+        assert_eq!(kept(I), [(5, ms(0)), (6, ms(2))]);
+        let single = |side| vector.single_datagrams(side).map(|adu| (adu.seen.unwrap().first, adu.bytes, adu.packets));
+        let expected = [(7, 1_200), (10, 1_200), (30, 80), (40, 9)].map(|(at, bytes)| (ms(at), bytes, Some(1)));
+        assert!(single(A).eq(expected) && vector.knows_datagrams());
+    }
+
+    /// Whoever makes or changes a file may know numbers alone, or leave lists that are not those of the ADUs.
+    #[test]
+    fn units_of_unknown_datagrams_stay_whole() {
+        let sent = [(0, I, 10), (5, I, 20), (700, I, 30), (710, I, 40)];
+        let (_, whole) = observe(&sent).finish(identity());
+        let single = |vector: &ConnectionVector| {
+            vector.single_datagrams(I).map(|adu| (adu.bytes, adu.packets)).collect::<Vec<_>>()
+        };
+        let one = Some(1);
+        assert_eq!(single(&whole), [(10, one), (20, one), (30, one), (40, one)]);
+        let mut vector = ConnectionVector { datagrams: PerSide::default(), ..whole.clone() };
+        assert_eq!((single(&vector), vector.knows_datagrams()), (vec![(30, Some(2)), (70, Some(2))], false));
+        vector.datagrams.initiator = whole.datagrams.initiator[..3].to_vec();
+        assert_eq!(single(&vector), [(10, one), (20, one), (70, Some(2))]);
+        vector.datagrams = whole.datagrams.clone();
+        vector.adus[0].bytes = 31;
+        assert_eq!((single(&vector), vector.knows_datagrams()), (vec![(31, Some(2)), (30, one), (40, one)], false));
+    }
+
+    #[test]
+    fn a_flow_of_very_many_datagrams_is_cut() {
+        let mut observer = DatagramObserver::new(EPOCH, QUIET);
+        for _ in 0..MOST_DATAGRAMS {
+            assert!(!observer.is_full());
+            observer.handle_datagram(EPOCH, I, &datagram(1_200), true);
+        }
+        assert!(observer.is_full() && observer.heap_bytes() >= 16 << 20);
+    }
+
     #[test]
     fn quic_shows_in_the_first_datagrams() {
         for (at, protocol) in [(0, Protocol::Quic), (7, Protocol::Quic), (8, Protocol::Udp)] {
@@ -355,6 +423,15 @@ mod tests {
                 let wait = next.map(|next| next.0 - begin - last);
                 let waiter = next.map_or(run[0].1, |next| next.1);
                 prop_assert_eq!(adu, &(run[0].1, bytes, run.len() as u32, first, last, wait, waiter));
+            }
+            for side in Side::BOTH {
+                let own = data.iter().filter(|datagram| datagram.1 == side);
+                let expected: Vec<_> = own.map(|datagram| (ms(datagram.0 - begin), u64::from(datagram.2))).collect();
+                let found: Vec<_> = vector
+                    .single_datagrams(side)
+                    .map(|adu| (adu.seen.expect("observed").first, adu.bytes))
+                    .collect();
+                prop_assert_eq!(found, expected);
             }
             prop_assert_eq!(class == Class::NoData, data.is_empty());
         }

@@ -4,7 +4,7 @@ use crate::record::Traffic;
 use crate::time::{Duration, Time};
 
 use super::connection::{Roles, Vlans};
-use super::counts::Tally;
+use super::counts::{Fate, Tally};
 use super::datagrams::DatagramObserver;
 use super::front::Packet;
 use super::key::Key;
@@ -46,9 +46,10 @@ impl Flow {
         let sender = self.roles.side(packet.sender_second);
         self.observer.handle_datagram(packet.time, sender, &packet.seen, packet.quic);
         let (bytes, payload_bytes) = (u64::from(packet.link_bytes), u64::from(packet.seen.payload_bytes));
-        // The simulator replays connections: what passed beside them is their background.
         let from = self.roles.from(packet.sender_second);
-        tally.series.add(true, from, packet.bin, Traffic { packets: 1, bytes, payload_bytes });
+        // Empty ones are no data, which a replay does not send.
+        let fate = if payload_bytes == 0 { Fate::SetAside } else { Fate::Datagrams };
+        tally.series.add(fate, from, packet.bin, Traffic { packets: 1, bytes, payload_bytes });
     }
 
     /// Bytes on the heap, now.

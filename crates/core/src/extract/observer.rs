@@ -591,6 +591,7 @@ impl Observer {
                 .then(|| Duration::from_nanos(self.closed_at).saturating_sub(last_data)),
             adus,
             pauses,
+            datagrams: PerSide::default(),
         };
         (class, vector)
     }

@@ -9,7 +9,7 @@ use crate::wire::Address;
 use crate::workload::{ConnectionVector, LinkSide};
 
 use super::connection::{Connection, Roles, Single};
-use super::counts::{Class, Tally, VectorPlace};
+use super::counts::{Class, Fate, Tally, VectorPlace};
 use super::flow::Flow;
 use super::flow_table::{FlowTable, Place};
 use super::front::{Packet, Round};
@@ -327,9 +327,9 @@ impl Part {
         tally.counts.stragglers += 1;
         tally.counts.straggler_bytes += u64::from(gone.beyond(sender, &packet.seen));
         tally.counts.classes[usize::from(gone.class)].packets += 1;
-        let (set_aside, from) = (!gone.is_replayable(), gone.from(sender));
+        let (fate, from) = (Fate::of_connection(!gone.is_replayable()), gone.from(sender));
         let traffic = crate::record::Traffic { packets: 1, bytes: u64::from(packet.link_bytes), payload_bytes: 0 };
-        tally.series.add(set_aside, from, packet.bin, traffic);
+        tally.series.add(fate, from, packet.bin, traffic);
         self.note_traffic(packet.bin, packet.link_bytes, from);
         true
     }

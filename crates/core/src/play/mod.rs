@@ -1,6 +1,7 @@
 //! Playing a connection vector: who writes how much when, on any transport; and sources of datagrams.
 
 mod blocks;
+mod clocked;
 pub mod conversation;
 mod datagrams;
 mod habits;
@@ -12,6 +13,7 @@ mod script;
 mod waits;
 
 pub use blocks::{BlockWriter, Late, Written};
+pub use clocked::clocked_bytes;
 pub use datagrams::{Datagram, DatagramSink, DatagramSource, Datagrams, Delays, Pacing, Run};
 pub use habits::habits;
 pub use pauses::Pauses;

@@ -242,14 +242,17 @@ fn a_flow_without_data_is_set_aside_and_one_of_one_direction_is_not() {
 }
 
 #[test]
-fn datagrams_are_background_in_the_series_and_count_for_the_peak() {
+fn datagrams_have_series_of_their_own_and_count_for_the_peak() {
     let mut extractor = Extractor::new(each_packet());
     extractor.handle_datagram(EPOCH, &datagram(a(4000), b(53), 58));
     extractor.handle_datagram(EPOCH + Duration::from_millis(1), &datagram(b(53), a(4000), 158));
+    extractor.handle_datagram(EPOCH + Duration::from_millis(20), &datagram(a(4000), b(53), 0));
     finish(&mut extractor);
-    let TrafficSeries { replayed, set_aside, peak_bytes, .. } = extractor.series();
+    let TrafficSeries { replayed, datagrams, set_aside, peak_bytes, .. } = extractor.series();
     assert!(replayed.iter().all(|series| series.bins().next().is_none()));
-    let bins = set_aside.each_ref().map(|series| series.bins().map(|(_, traffic)| *traffic).collect::<Vec<_>>());
+    let empty = set_aside.each_ref().map(|series| series.total().packets);
+    assert_eq!(empty, [1, 0], "a datagram without payload is never replayed");
+    let bins = datagrams.each_ref().map(|series| series.bins().map(|(_, traffic)| *traffic).collect::<Vec<_>>());
     assert_eq!(bins[0], [Traffic { packets: 1, bytes: 100, payload_bytes: 58 }]);
     assert_eq!(bins[1], [Traffic { packets: 1, bytes: 200, payload_bytes: 158 }]);
     assert_eq!(*peak_bytes, 200);

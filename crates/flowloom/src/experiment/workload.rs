@@ -53,7 +53,7 @@ pub struct Workload {
     /// Time at the start of the run over which the handshakes of these connections are spread; default: 1s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefill_spread: Option<Quantity<Duration>>,
-    /// What happens to flows of UDP and QUIC datagrams; default: leave-out.
+    /// What happens to flows of UDP and QUIC datagrams; default: as-seen.
     #[serde(skip_serializing_if = "DatagramModel::is_default")]
     pub datagrams: DatagramModel,
     /// Replay the time from handshake to first data (methods M.3); default: true.
@@ -161,9 +161,10 @@ impl Default for Workload {
 #[serde(rename_all = "kebab-case")]
 pub enum DatagramModel {
     /// They are left out.
-    #[default]
     LeaveOut,
-    /// They are sent: number, bytes and span of each data unit are those that were seen, sizes and gaps within it are equal.
+    /// They are sent as they were seen, datagram by datagram; where only the number in a data unit is known, sizes and gaps within it are
+    /// equal.
+    #[default]
     AsSeen,
 }
 

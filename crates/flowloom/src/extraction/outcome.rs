@@ -416,7 +416,11 @@ impl Extracted {
             from_left: series[LinkSide::Left as usize].clone(),
             from_right: series[LinkSide::Right as usize].clone(),
         };
-        TrafficFacts { replayed: directions(&self.series.replayed), set_aside: directions(&self.series.set_aside) }
+        TrafficFacts {
+            replayed: directions(&self.series.replayed),
+            datagrams: directions(&self.series.datagrams),
+            set_aside: directions(&self.series.set_aside),
+        }
     }
 
     /// Everything that was counted.

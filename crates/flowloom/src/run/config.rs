@@ -46,7 +46,7 @@ pub fn config(
         .hint("connections start for measure.duration; without it, for the length of the capture"));
     }
     // Jumps of the clock are no part of the time that carried the load.
-    let rate = |key: &str, choice: &Quantity<RateChoice>| link_rate(key, choice, facts, facts.observed());
+    let rate = |key: &str, choice: &Quantity<RateChoice>| link_rate(key, choice, facts, senders.sends_datagrams());
     let network: Config = experiment.network.config(shape, window, traces, rate)?;
     let config = Config {
         classes: senders.classes(),
@@ -112,7 +112,12 @@ pub fn topology(network: &Network, shape: &Shape, config: &Config, summary: &Sum
 const UNKNOWN_RTT: Duration = Duration::from_millis(100);
 
 /// The rate of the link with this key (methods M.9).
-fn link_rate(key: &str, choice: &Quantity<RateChoice>, facts: &WorkloadFacts, length: Duration) -> Result<Rate, Error> {
+fn link_rate(
+    key: &str,
+    choice: &Quantity<RateChoice>,
+    facts: &WorkloadFacts,
+    sends_datagrams: bool,
+) -> Result<Rate, Error> {
     const DEFAULT: f64 = 1e9;
     let computed = |bits: f64| {
         let possible = Some(bits.ceil() as u64).filter(|bits| (Rate::SLOWEST..=Rate::FASTEST).contains(bits));
@@ -122,7 +127,7 @@ fn link_rate(key: &str, choice: &Quantity<RateChoice>, facts: &WorkloadFacts, le
             Error::from(KeyError::new(format!("{key}.rate"), problem)).hint("give another share of the load, or a rate")
         })
     };
-    let traffic = &facts.traffic;
+    let (traffic, length) = (&facts.traffic, facts.observed());
     let directions = [LinkSide::Left, LinkSide::Right];
     let bits_per_second = |bytes: u64, time: Duration| 8.0 * bytes as f64 / time.as_secs_f64().max(1e-9);
     let bits = match choice.value {
@@ -146,7 +151,8 @@ fn link_rate(key: &str, choice: &Quantity<RateChoice>, facts: &WorkloadFacts, le
                     "give a rate, as in --rate 100mbit; captures and workloads extracted from them know their load",
                 ));
             }
-            let load = directions.map(|from| bits_per_second(traffic.replayed.from(from).total().bytes, length));
+            let bytes = |from| traffic.sent(from, sends_datagrams).total().bytes;
+            let load = directions.map(|from| bits_per_second(bytes(from), length));
             factor * load[0].max(load[1])
         }
     };

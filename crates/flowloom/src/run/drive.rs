@@ -50,6 +50,8 @@ pub struct Noticed {
     pub totals_only: u64,
     /// Connections whose waits contain a transit that is made again.
     pub keep_transit: u64,
+    /// Flows of datagrams with data units of which single datagrams are not known.
+    pub evened: u64,
     /// Connections that the end of the experiment cut.
     pub cut: u64,
     /// Captures that lack packets.

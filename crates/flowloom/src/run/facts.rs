@@ -7,6 +7,7 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
 use flowloom_models::Variation;
+use flowloom_report::loops::{Loops, Scope};
 use flowloom_report::{Facts, HostFacts, Original, Summary};
 use flowloom_sim::Config;
 use flowloom_store::workload::TrafficFacts;
@@ -43,11 +44,16 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         false => planned.end,
     };
     let capture = &source.facts.capture;
+    let scope = Scope {
+        start: plan.experiment.workload.prefill().shift(),
+        length: config.window,
+        datagrams: senders.sends_datagrams(),
+    };
     let mut experiment = plan.experiment.clone();
     experiment.run.seeds = vec![seed];
     let topology = topology(&experiment.network, shape, config, summary);
     let classes = senders.facts(summary, &topology.links);
-    let Noticed { totals_only, keep_transit, cut, incomplete } = noticed;
+    let Noticed { totals_only, keep_transit, evened, cut, incomplete } = noticed;
     let (totals_only, keep_transit) = (*totals_only, *keep_transit);
     let assumed = (totals_only > 0).then_some(Warning::TotalsReplayed { connections: totals_only });
     let doubled = (keep_transit > 0).then_some(Warning::WaitsNotCorrected { connections: keep_transit });
@@ -67,7 +73,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         .chain(assumed)
         .chain(fewer_active(source))
         .chain(doubled)
-        .chain(of_datagrams(plan, source))
+        .chain(of_datagrams(plan, source, *evened))
         .chain(not_met)
         .chain(incomplete.iter().cloned())
         .chain(of_host)
@@ -81,7 +87,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
             "{}, {}{}, {} propagation, {}{}",
             plan.experiment.network.kind(),
             config.bottleneck.rate,
-            of_load(&plan.experiment.network.bottleneck.rate, source),
+            of_load(&plan.experiment.network.bottleneck.rate, source, senders.sends_datagrams()),
             config.bottleneck.delay,
             plan.experiment.network.bottleneck.queue,
             plan.experiment.network.additions()
@@ -105,7 +111,9 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
             payload: capture.payload,
             set_aside: set_aside(plan, source),
             set_aside_bytes: capture.set_aside_bytes.clone(),
-            busiest_second_bits_per_second: busiest_second(&source.facts.traffic).and_then(Rate::bits_per_second),
+            loops: Some(Loops::new(&source.facts, scope)),
+            busiest_second_bits_per_second: busiest_second(&source.facts.traffic, senders.sends_datagrams())
+                .and_then(Rate::bits_per_second),
         }),
         disk_full: false,
         cut_connections: *cut,
@@ -119,20 +127,20 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
 }
 
 /// What a rate in percent is of, and the busiest second of the original, where it is known: " (105% of the mean; ...)".
-fn of_load(rate: &Quantity<RateChoice>, source: &Source) -> String {
+fn of_load(rate: &Quantity<RateChoice>, source: &Source, datagrams: bool) -> String {
     if !matches!(rate.value, RateChoice::OfLoad(_)) {
         return String::new();
     }
-    match busiest_second(&source.facts.traffic) {
+    match busiest_second(&source.facts.traffic, datagrams) {
         Some(busiest) => format!(" ({rate} of the mean; the busiest second of the original has {busiest})"),
         None => format!(" ({rate} of the mean)"),
     }
 }
 
 /// The most that passed from one side in a second of the original, counted from its start; `None` if nobody saw packets.
-fn busiest_second(traffic: &TrafficFacts) -> Option<Rate> {
+fn busiest_second(traffic: &TrafficFacts, datagrams: bool) -> Option<Rate> {
     let of_side = |from: LinkSide| {
-        let series = traffic.replayed.from(from);
+        let series = traffic.sent(from, datagrams);
         let mut seconds: BTreeMap<u64, u64> = BTreeMap::new();
         for (index, traffic) in series.bins() {
             *seconds.entry((series.width() * *index).as_nanos() / 1_000_000_000).or_default() += traffic.bytes;
@@ -205,13 +213,14 @@ fn fewer_active(source: &Source) -> Option<Warning> {
     (share < FEW_ACTIVE).then_some(Warning::FewerActive { share })
 }
 
-/// Says that flows of datagrams are not replayed, or not datagram by datagram, if there are any. Those of a model are as it has them.
-fn of_datagrams(plan: &Plan, source: &Source) -> Option<Warning> {
-    let (left_out, flows) = (left_out_flows(plan, source), source.facts.datagram_flows);
+/// Says that flows of datagrams are not replayed, or that many not datagram by datagram, if there are any. Those of a model are as it
+/// has them.
+fn of_datagrams(plan: &Plan, source: &Source, evened: u64) -> Option<Warning> {
+    let left_out = left_out_flows(plan, source);
     if left_out > 0 {
         return Some(Warning::DatagramsNotReplayed { flows: left_out, of_capture: plan.kind == Kind::Capture });
     }
-    (flows > 0 && plan.experiment.workload.model.is_none()).then_some(Warning::DatagramsEvened { flows })
+    (evened > 0 && plan.experiment.workload.model.is_none()).then_some(Warning::DatagramsEvened { flows: evened })
 }
 
 /// Run.json: the facts and, beside them, the answer; without what may vary between machines.

@@ -200,7 +200,7 @@ impl<'a> Job<'a> {
         let Range { start, end } = self.setup.window(seed);
         let results = Some([start, end].map(Time::from_nanos));
         let config = Config { seed, results, record_packets: !plan.captured.is_empty(), ..config.clone() };
-        let replayed = senders.datagrams(source.vectors()?, &config).map_err(Error::new)?;
+        let (replayed, evened) = senders.datagrams(source.vectors()?, &config).map_err(Error::new)?;
         let config = Config { datagrams: [flows.datagrams, replayed].concat(), ..config };
         let writer = self.begin_folder(target, source, &config)?;
         writer.folder().clone_into(folder);
@@ -230,7 +230,7 @@ impl<'a> Job<'a> {
             observed.notes.extend(live::not_replayed(&config));
         }
         let (writer, incomplete, cut) = recorder.finish();
-        (driven.noticed.incomplete, driven.noticed.cut) = (incomplete, cut);
+        (driven.noticed.incomplete, driven.noticed.cut, driven.noticed.evened) = (incomplete, cut, evened);
         if let Some(status) = driven.observed.as_ref().and_then(|observed| observed.guest) {
             // As shells have it where a signal ended it.
             let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
@@ -242,7 +242,7 @@ impl<'a> Job<'a> {
 
     /// A run folder with all that is known before the run: the original's packets over time.
     fn begin_folder(&self, target: &Path, source: &Source, config: &Config) -> Result<RunWriter, Error> {
-        let Setup { plan, options, .. } = self.setup;
+        let Setup { plan, options, senders, .. } = self.setup;
         let shift = plan.experiment.workload.prefill().shift();
         let length = Duration::from_nanos(source.facts.capture.duration_ns);
         let options = FolderOptions {
@@ -253,9 +253,13 @@ impl<'a> Job<'a> {
         let mut writer = RunWriter::create(target, options).map_err(Error::new)?;
         let traffic = &source.facts.traffic;
         for from in [LinkSide::Left, LinkSide::Right] {
-            let series = [(TrafficPoint::Original, &traffic.replayed), (TrafficPoint::SetAside, &traffic.set_aside)];
+            let datagrams = senders.sends_datagrams();
+            let series = [
+                (TrafficPoint::Original, traffic.sent(from, datagrams)),
+                (TrafficPoint::SetAside, traffic.left_out(from, datagrams)),
+            ];
             for (point, series) in series {
-                writer.original_traffic(point, from, &later(series.from(from), shift)).map_err(Error::new)?;
+                writer.original_traffic(point, from, &later(&series, shift)).map_err(Error::new)?;
             }
         }
         Ok(writer)

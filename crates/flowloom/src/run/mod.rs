@@ -56,7 +56,7 @@ pub(crate) use senders::Senders;
 use job::Job;
 use plan::Plan;
 use setup::Setup;
-use workloads::workloads;
+use workloads::{datagram_flows, workloads};
 
 /// Runs `experiment`, whose workload is what `workload.source` names, is drawn from its model, or comes from its sources.
 ///
@@ -83,7 +83,7 @@ fn perform(plan: &Plan, options: &RunOptions, context: Context<'_>) -> Result<Ra
     refuse_existing(plan, options, seeds.len() > 1)?;
     let shape = plan.experiment.network.shape()?;
     let sources = workloads(plan, &options.capture, context)?;
-    let senders = Senders::new(&plan.experiment, &shape, plan.has_workload())?;
+    let senders = Senders::new(&plan.experiment, &shape, plan.has_workload(), datagram_flows(&sources))?;
     let setup = Setup::new(plan, options, &shape, &senders, sources, context)?;
     Job::new(setup).run()
 }

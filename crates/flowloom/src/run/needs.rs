@@ -17,7 +17,7 @@ use super::config::config;
 use super::options::{Driver, RunOptions};
 use super::plan::Plan;
 use super::senders::{Senders, Together};
-use super::workloads::workloads;
+use super::workloads::{datagram_flows, workloads};
 
 /// What the runs of an experiment will need. Packets, memory and time are estimates.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,7 +55,7 @@ pub fn plan(experiment: &Experiment, options: &RunOptions, context: Context<'_>)
     let plan = Plan::of_experiment(experiment.clone(), options)?;
     let shape = plan.experiment.network.shape()?;
     let sources = workloads(&plan, &options.capture, context)?;
-    let senders = Senders::new(&plan.experiment, &shape, plan.has_workload())?;
+    let senders = Senders::new(&plan.experiment, &shape, plan.has_workload(), datagram_flows(&sources))?;
     let Some(source) = sources.first() else { return Ok(Needs::default()) };
     let config = config(&plan.experiment, &shape, &senders, &source.facts, plan.traces.clone())
         .map_err(|error| plan.located(error))?;

@@ -8,7 +8,7 @@ use flowloom_core::record::PacketRecord;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{ConnectionVector, Protocol, Side};
-use flowloom_report::facts::{ClassFacts, LinkFacts};
+use flowloom_report::facts::{AS_SEEN, ClassFacts, LinkFacts};
 use flowloom_sim::{Class, Classed, Config, DatagramFlow, Summary, Traced, Way};
 
 use crate::error::{Error, KeyError};
@@ -38,8 +38,13 @@ pub fn captured(packet: &PacketRecord) -> PacketRecord {
 }
 
 impl<'a> Senders<'a> {
-    /// Those of an experiment whose network has this shape, and which may have a workload.
-    pub fn new(experiment: &'a Experiment, shape: &Shape, has_workload: bool) -> Result<Senders<'a>, Error> {
+    /// Those of an experiment whose network has this shape, and which may have a workload, with so many flows of datagrams.
+    pub fn new(
+        experiment: &'a Experiment,
+        shape: &Shape,
+        has_workload: bool,
+        datagram_flows: u64,
+    ) -> Result<Senders<'a>, Error> {
         let way = shape.workload_way().map_err(|error| KeyError::saying("network.ends", error))?;
         let tcp = &experiment.tcp;
         let replay = experiment.workload.replay;
@@ -58,12 +63,12 @@ impl<'a> Senders<'a> {
             classes.push(Class { way, tcp: source.tcp(tcp).config(), ..Class::default() });
             first += source.flows();
         }
-        let sends_datagrams = experiment.workload.datagrams == DatagramModel::AsSeen;
+        let sends_datagrams = datagram_flows > 0 && experiment.workload.datagrams == DatagramModel::AsSeen;
         let names =
             experiment.sources.iter().map(|source| &source.name).chain(tcp.classes.iter().map(|class| &class.name));
         if sends_datagrams && names.into_iter().any(|name| name == DATAGRAMS) {
             return Err(Error::usage(format_args!("a class or source is called {DATAGRAMS:?}, as the workload's are"))
-                .hint("give it another name, or leave workload.datagrams out"));
+                .hint("give it another name, or set workload.datagrams to \"leave-out\""));
         }
         let datagrams = sends_datagrams.then_some(classes.len() as u16);
         classes.extend(sends_datagrams.then(|| of_workload(tcp)));
@@ -144,7 +149,8 @@ impl<'a> Senders<'a> {
         })
     }
 
-    /// What the flows of datagrams of the workload send in a run, if they do, from `vectors` by their start.
+    /// What the flows of datagrams of the workload send in a run, if they do, from `vectors` by their start; and how many of these flows
+    /// have data units of which single datagrams are not known.
     ///
     /// # Errors
     /// The workload's.
@@ -152,13 +158,14 @@ impl<'a> Senders<'a> {
         &self,
         vectors: impl Iterator<Item = Result<ConnectionVector, E>>,
         config: &Config,
-    ) -> Result<Vec<DatagramFlow>, E> {
-        let Some(class) = self.datagrams else { return Ok(Vec::new()) };
+    ) -> Result<(Vec<DatagramFlow>, u64), E> {
+        let (mut flows, mut evened) = (Vec::new(), 0);
+        let Some(class) = self.datagrams else { return Ok((flows, evened)) };
         let prefill = self.experiment.workload.prefill();
-        let mut flows = Vec::new();
         for vector in vectors {
             let vector = vector?;
             if vector.protocol != Protocol::Tcp {
+                evened += u64::from(!vector.knows_datagrams());
                 let flow = |side: Side| {
                     let identity = (DatagramFlow::id_of(vector.id, side), class);
                     DatagramFlow::of_vector(&vector, side, identity, prefill, config)
@@ -166,7 +173,7 @@ impl<'a> Senders<'a> {
                 flows.extend(Side::BOTH.into_iter().filter_map(flow));
             }
         }
-        Ok(flows)
+        Ok((flows, evened))
     }
 
     /// What a report says of them, where links have these names; nothing if there is only the workload.
@@ -183,7 +190,7 @@ impl<'a> Senders<'a> {
         let sources = self.sources.iter().map(|Placed { source, .. }| {
             (source.name.as_str(), source.to_string(), source.is_tcp().then(|| source.tcp(tcp).congestion.word()))
         });
-        let datagrams = self.datagrams.map(|_| (DATAGRAMS, "UDP and QUIC of the workload, as seen".to_owned(), None));
+        let datagrams = self.datagrams.map(|_| (DATAGRAMS, AS_SEEN.to_owned(), None));
         let named = [workload].into_iter().chain(classes).chain(sources).chain(datagrams);
         let facts = named.zip(&summary.classes).map(|((name, kind, congestion), counts)| ClassFacts {
             name: name.to_owned(),
@@ -271,7 +278,7 @@ mod tests {
         let experiment = Experiment::parse(text, "x").unwrap();
         let shape = experiment.network.shape().unwrap();
         let classes = |has_workload| {
-            let senders = Senders::new(&experiment, &shape, has_workload).unwrap();
+            let senders = Senders::new(&experiment, &shape, has_workload, u64::from(has_workload)).unwrap();
             senders.classes().into_iter().map(|class| class.tcp).collect::<Vec<_>>()
         };
         let alone = classes(false);

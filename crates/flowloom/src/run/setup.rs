@@ -160,7 +160,7 @@ impl<'a> Setup<'a> {
         let Setup { plan, senders, .. } = *self;
         let mut planner = Planner::default();
         let flows = senders.flows(plan.experiment.run.seeds[0], config.window);
-        let replayed = senders.datagrams(source.vectors()?, config).map_err(Error::new)?;
+        let (replayed, _) = senders.datagrams(source.vectors()?, config).map_err(Error::new)?;
         flows.datagrams.iter().chain(&replayed).for_each(|flow| planner.add_datagrams(flow, config));
         let placed = senders.placed(source.vectors()?, config).map(|placed| placed.map(Classed::from));
         let in_window = |classed: &Classed| classed.vector.start.since(Time::ZERO) < config.window;

@@ -85,6 +85,11 @@ fn refuse_empty(plan: &Plan, source: &Source) -> Result<(), Error> {
     Err(error.hint("`flowloom describe -v` says what the input holds and why it was set aside"))
 }
 
+/// Flows of datagrams of the workload with the most.
+pub fn datagram_flows(sources: &[Source]) -> u64 {
+    sources.iter().map(|source| source.facts.datagram_flows).max().unwrap_or(0)
+}
+
 /// Flows of datagrams of the workload that are not sent.
 pub fn left_out_flows(plan: &Plan, source: &Source) -> u64 {
     match plan.experiment.workload.datagrams {

@@ -420,7 +420,9 @@ impl Generation<'_> {
         if self.variation.is_some() {
             // Every draw has the link of the original (methods M.5).
             let share = load.duration.as_secs_f64() / base.facts.observed().max(Duration::from_nanos(1)).as_secs_f64();
-            let offered = link_bytes(&base.facts).map(|bytes| bytes.map(|bytes| (bytes as f64 * share).round() as u64));
+            let datagrams = self.workload.datagrams == DatagramModel::AsSeen;
+            let offered = link_bytes(&base.facts, datagrams)
+                .map(|bytes| bytes.map(|bytes| (bytes as f64 * share).round() as u64));
             let of_base = CaptureFacts { peak_10ms_bytes: of.peak_10ms_bytes, offered_link_bytes: offered, ..of_base };
             return (of_base, TrafficFacts::default());
         }
@@ -434,6 +436,7 @@ impl Generation<'_> {
             peak_10ms_bytes: of.peak_10ms_bytes,
             first_packet_unix_ns: of.first_packet_unix_ns,
             set_aside: of.set_aside.clone(),
+            set_aside_bytes: of.set_aside_bytes.clone(),
             ..of_base
         };
         (whole, base.facts.traffic.clone())
@@ -473,12 +476,13 @@ fn add_payload(to: &mut [u64; 2], vector: &ConnectionVector) {
     to.iter_mut().zip(offered(vector)).for_each(|(bytes, more)| *bytes = sum([*bytes, more.payload]));
 }
 
-/// Bytes that the workload brings to the link from each side: of the packets that were seen, else as estimated when it was made.
-fn link_bytes(facts: &WorkloadFacts) -> Option<[u64; 2]> {
+/// Bytes that the workload brings to the link from each side, with its datagrams if they are sent: of the packets that were seen, else
+/// as estimated when it was made.
+fn link_bytes(facts: &WorkloadFacts, datagrams: bool) -> Option<[u64; 2]> {
     if facts.traffic == TrafficFacts::default() {
         return facts.capture.offered_link_bytes;
     }
-    Some([LinkSide::Left, LinkSide::Right].map(|side| facts.traffic.replayed.from(side).total().bytes))
+    Some([LinkSide::Left, LinkSide::Right].map(|side| facts.traffic.sent(side, datagrams).total().bytes))
 }
 
 /// A load as JSON.

@@ -12,6 +12,7 @@ use super::fidelity::Fidelity;
 use super::options::Options;
 use super::outcome::Outcome;
 use super::verdict::Verdict;
+use crate::loops::Feedback;
 use crate::metric::Metric;
 use crate::run::Endings;
 
@@ -31,6 +32,11 @@ pub struct Comparison {
     pub reference: String,
     /// What the other is called.
     pub other: String,
+    /// Which bytes the reference's first replication sent in a closed loop, in an open one, and left out; null of an original and of
+    /// results of other tools.
+    pub reference_feedback: Option<Feedback>,
+    /// The same of the other.
+    pub other_feedback: Option<Feedback>,
     /// Where both were measured: at the monitor against an original, at the endpoints between runs.
     pub measured_at: &'static str,
     /// Replications of the reference and of the other. An original is one.
@@ -63,6 +69,12 @@ impl Comparison {
     /// The difference of `metric`, if both sides have values.
     pub fn difference(&self, metric: Metric) -> Option<&Difference> {
         self.differences.iter().find(|difference| difference.metric == metric)
+    }
+
+    /// Names of runs, and which of their bytes were sent in a closed loop, in words.
+    pub fn told_feedback(&self) -> Vec<(&str, String)> {
+        let sides = [(&self.reference, &self.reference_feedback), (&self.other, &self.other_feedback)];
+        sides.into_iter().filter_map(|(name, feedback)| Some((&**name, feedback.as_ref()?.text()?))).collect()
     }
 
     /// What numbers are of where a side has several seeds; `None` of single runs.
@@ -131,6 +143,8 @@ impl Draft {
         Comparison {
             reference: reference.to_owned(),
             other: other.to_owned(),
+            reference_feedback: None,
+            other_feedback: None,
             measured_at,
             replications,
             pairing: None,

@@ -34,7 +34,8 @@ pub fn compare_group_with_original(group: Group<'_>, options: &Options) -> Optio
     let pair = Pair::with_original(group);
     let timed = |metric| matches!(metric, Metric::Duration | Metric::ResponseTime);
     // Sources beside the workload are on the replay's link, and were not on the original's.
-    let has_sources = first.facts.sources().any(|source| source.started > 0);
+    // The workload's datagrams are the original's too.
+    let has_sources = first.facts.sources().any(|source| source.started > 0 && !source.is_of_workload());
     let of_link = |metric| {
         matches!(
             metric,

@@ -10,6 +10,7 @@ use super::effect::{Known, statistics_of};
 use super::group::Group;
 use super::options::{Options, Pairing};
 use super::series::SeriesDistance;
+use crate::loops::Feedback;
 use crate::metric::Metric;
 use crate::run::{Class, Run};
 use crate::statistics::Sample;
@@ -151,7 +152,15 @@ impl<'a> Pair<'a> {
     pub(super) fn concluded(&self, draft: Draft, options: &Options) -> Comparison {
         let of_reference = if self.original { 1 } else { self.reference.runs.len() };
         let replications = [of_reference, self.other.runs.len()];
-        draft.comparison([self.reference.name, self.other.name], self.original, replications, options)
+        let told = |side: &Side<'_>| side.runs.first().map(|run| Feedback::of(&run.facts));
+        let reference_feedback = told(&self.reference).filter(|_| !self.original);
+        let other_feedback = told(&self.other);
+        let names = [self.reference.name, self.other.name];
+        Comparison {
+            reference_feedback,
+            other_feedback,
+            ..draft.comparison(names, self.original, replications, options)
+        }
     }
 
     fn series_distance(&self, metric: Metric) -> Option<SeriesDistance> {

@@ -63,19 +63,19 @@ impl LoadBytes {
     pub fn finish(&self, length: Duration, traffic: &TrafficFacts) -> Load {
         let rate = |bytes: u64| (!length.is_zero()).then(|| 8.0 * bytes as f64 / length.as_secs_f64());
         let total = |series: &Series| series.total().bytes;
-        let TrafficFacts { replayed, set_aside } = traffic;
-        let replayed = [total(&replayed.from_left), total(&replayed.from_right)];
-        let set_aside = [total(&set_aside.from_left), total(&set_aside.from_right)];
-        let known = replayed.iter().chain(&set_aside).any(|bytes| *bytes > 0);
+        let sides = [LinkSide::Left, LinkSide::Right];
+        let replayed = sides.map(|side| total(traffic.replayed.from(side)));
+        let others = sides.map(|side| total(&traffic.left_out(side, false)));
+        let known = replayed.iter().chain(&others).any(|bytes| *bytes > 0);
         let direction = |from: LinkSide| {
-            let measured = known.then_some([replayed[from as usize], set_aside[from as usize]]);
+            let measured = known.then_some([replayed[from as usize], others[from as usize]]);
             DirectionLoad {
                 payload_bytes: self.payload[from as usize],
                 payload_bits_per_second: rate(self.payload[from as usize]),
                 estimated_wire_bits_per_second: rate(self.wire[from as usize]),
                 measured_replayed_bits_per_second: measured.and_then(|[replayed, _]| rate(replayed)),
                 estimated_datagram_bits_per_second: rate(self.datagrams[from as usize]),
-                measured_bits_per_second: measured.and_then(|[replayed, set_aside]| rate(replayed + set_aside)),
+                measured_bits_per_second: measured.and_then(|[replayed, others]| rate(replayed + others)),
             }
         };
         Load { left_to_right: direction(LinkSide::Left), right_to_left: direction(LinkSide::Right) }
@@ -84,14 +84,10 @@ impl LoadBytes {
 
 /// Bits per second of each direction in each second with packets of it, all TCP of the original and the UDP that was read.
 pub(super) fn per_second(traffic: &TrafficFacts) -> Vec<Distribution> {
-    let TrafficFacts { replayed, set_aside } = traffic;
     let mut sketches = Sketches::default();
-    for (variable, parts) in [
-        (Variable::LoadFromLeft, [&replayed.from_left, &set_aside.from_left]),
-        (Variable::LoadFromRight, [&replayed.from_right, &set_aside.from_right]),
-    ] {
+    for (variable, from) in [(Variable::LoadFromLeft, LinkSide::Left), (Variable::LoadFromRight, LinkSide::Right)] {
         let mut seconds = Series::new(SECOND);
-        for series in parts {
+        for series in [traffic.sent(from, true), traffic.set_aside.from(from).clone()] {
             let width = series.width().as_nanos();
             series.bins().for_each(|&(bin, traffic)| seconds.add(Time::from_nanos(bin.saturating_mul(width)), traffic));
         }

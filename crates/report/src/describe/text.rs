@@ -13,6 +13,7 @@ use super::variable::{Distribution, Variable};
 use super::vectors::{PayloadBytes, TOTALS_ONLY};
 use crate::columns::Columns;
 use crate::facts::{missing_text, set_aside_with_bytes};
+use crate::loops::clocked_text;
 use crate::metric::Unit;
 use crate::text::wrap_at;
 use crate::words::{by_pattern, counted, thousands};
@@ -83,6 +84,9 @@ fn preamble(described: &Described) -> Vec<(String, String)> {
         );
         lines.push(("initiators    ".to_owned(), body));
         lines.push(("payload       ".to_owned(), payload(&workload.payload_bytes)));
+    }
+    if let Some(share) = workload.payload.clocked_share() {
+        lines.push(("  released    ".to_owned(), clocked_text(share)));
     }
     let sent = workload.payload.total();
     if sent.missing > 0 {

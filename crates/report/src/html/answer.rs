@@ -19,6 +19,9 @@ pub(super) fn section(shown: &Shown<'_>, answer: &Answer, lines: &[(Role, String
     html! {
         section id="answer" {
             h2 { "Answer" }
+            @for (name, told) in &answer.feedback {
+                p class="overall" { @if answer.feedback.len() > 1 { b { (name) } ": " } "Bytes: " (told) }
+            }
             div .answer .many[many] {
                 div {
                     div class="scroll" tabindex="0" role="group" aria-label="The answer in numbers" {

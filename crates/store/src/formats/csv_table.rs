@@ -13,7 +13,7 @@ use super::limits::MOST_ADUS;
 use super::lines::Lines;
 use super::notes::Notes;
 use super::read_vectors::ReadVectors;
-use super::stored::{StoredAdu, StoredPause, StoredVector};
+use super::stored::{StoredAdu, StoredDatagram, StoredPause, StoredVector};
 
 /// Whether `head` begins one of the two forms; another program may have put names in quotation marks.
 pub(super) fn begins(head: &[u8]) -> bool {
@@ -97,9 +97,10 @@ const SEGMENTS: [&str; 19] = [
 /// The members of an ADU, in the order in which the column `adus` lists them.
 const ADU: [&str; 8] =
     ["side", "bytes", "missing_bytes", "wait_ns", "waiter", "first_seen_ns", "last_seen_ns", "packets"];
-/// The columns of pauses, and the members of a pause. Tables of version 1 lack them.
-const PAUSES: [&str; 2] = ["initiator_pauses", "acceptor_pauses"];
+/// The columns of pauses and of datagrams, and the members of each. Tables of version 1 lack them.
+const LISTS: [&str; 4] = ["initiator_pauses", "acceptor_pauses", "initiator_datagrams", "acceptor_datagrams"];
 const PAUSE: [&str; 3] = ["after_bytes", "length_ns", "heard_bytes"];
+const DATAGRAM: [&str; 2] = ["bytes", "gap_ns"];
 /// Columns that hold words; those below hold truth values, all others numbers.
 const WORDS: [&str; 10] = [
     "protocol",
@@ -199,7 +200,7 @@ fn columns() -> Vec<String> {
         .into_iter()
         .chain(ends)
         .chain(["adus".to_owned()])
-        .chain(PAUSES.map(str::to_owned))
+        .chain(LISTS.map(str::to_owned))
         .collect()
 }
 
@@ -216,6 +217,8 @@ fn fields(mut stored: StoredVector) -> io::Result<Vec<String>> {
     let adus = listed(&ADU, std::mem::take(&mut stored.adus))?;
     let [initiator, acceptor] = [&mut stored.initiator_pauses, &mut stored.acceptor_pauses]
         .map(|pauses| listed(&PAUSE, pauses.take().unwrap_or_default()));
+    let datagrams = [&mut stored.initiator_datagrams, &mut stored.acceptor_datagrams]
+        .map(|datagrams| listed(&DATAGRAM, datagrams.take().unwrap_or_default()));
     let value = serde_json::to_value(stored)?;
     let mut fields: Vec<String> = CONNECTION.iter().map(|name| text(&value[*name])).collect();
     for end in ["initiator", "acceptor"] {
@@ -223,6 +226,9 @@ fn fields(mut stored: StoredVector) -> io::Result<Vec<String>> {
         fields.extend(SEGMENTS.iter().map(|name| text(&value[end]["segments"][*name])));
     }
     fields.extend([adus, initiator?, acceptor?]);
+    for datagrams in datagrams {
+        fields.push(datagrams?);
+    }
     Ok(fields)
 }
 
@@ -272,7 +278,7 @@ impl CsvReader {
         }
         let columns = columns();
         let is_whole = |columns: &[String]| header.iter().eq(columns.iter().map(String::as_str));
-        if !is_whole(&columns) && !is_whole(&columns[..columns.len() - PAUSES.len()]) {
+        if !is_whole(&columns) && !is_whole(&columns[..columns.len() - LISTS.len()]) {
             return Err(lines.flaw(&Flaw::new("other columns than a table of connections has", EXPECTED)));
         }
         Ok(CsvReader { lines, notes: Notes::default() })
@@ -314,7 +320,7 @@ fn split(line: &[u8]) -> Result<StringRecord, Flaw> {
 /// The vector of a row.
 fn vector(record: &StringRecord) -> Result<ConnectionVector, Flaw> {
     let earlier = CONNECTION.len() + 2 * (END.len() + SEGMENTS.len()) + 1;
-    let width = earlier + PAUSES.len();
+    let width = earlier + LISTS.len();
     if record.len() != width && record.len() != earlier {
         let problem = format!("{} fields, and the header names {width}", record.len());
         return Err(Flaw::new(problem, "one value per column; was the row cut?"));
@@ -334,6 +340,8 @@ fn vector(record: &StringRecord) -> Result<ConnectionVector, Flaw> {
     stored.adus = adus(rest.next().unwrap_or_default())?;
     stored.initiator_pauses = pauses(rest.next().unwrap_or_default())?;
     stored.acceptor_pauses = pauses(rest.next().unwrap_or_default())?;
+    stored.initiator_datagrams = datagrams(rest.next().unwrap_or_default())?;
+    stored.acceptor_datagrams = datagrams(rest.next().unwrap_or_default())?;
     stored.vector()
 }
 
@@ -377,6 +385,15 @@ fn pauses(text: &str) -> Result<Option<Vec<StoredPause>>, Flaw> {
     }
     let pauses = list(text, &PAUSE, "a pause", "AFTER_BYTES:LENGTH_NS:HEARD_BYTES, with blanks between pauses")?;
     Ok((!pauses.is_empty()).then_some(pauses))
+}
+
+/// The datagrams in a column, if there are any.
+fn datagrams(text: &str) -> Result<Option<Vec<StoredDatagram>>, Flaw> {
+    if text.split_ascii_whitespace().nth(MOST_ADUS).is_some() {
+        return Err(Flaw::new(format!("an end with more than {MOST_ADUS} datagrams"), ""));
+    }
+    let datagrams = list(text, &DATAGRAM, "a datagram", "BYTES:GAP_NS, with blanks between datagrams")?;
+    Ok((!datagrams.is_empty()).then_some(datagrams))
 }
 
 /// The records that a field lists.

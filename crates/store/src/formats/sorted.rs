@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::vec;
 
 use flowloom_core::time::Time;
-use flowloom_core::workload::{Adu, ConnectionVector};
+use flowloom_core::workload::{Adu, ConnectionVector, SeenDatagram, Side};
 use tempfile::TempDir;
 
 use super::error::FormatError;
@@ -56,7 +56,9 @@ impl Sorter {
         // Until the end the id says in which order vectors came.
         vector.id = self.next;
         self.next += 1;
-        self.held_bytes += size_of::<ConnectionVector>() + vector.adus.len() * size_of::<Adu>();
+        let lists = vector.adus.len() * size_of::<Adu>()
+            + Side::BOTH.map(|side| vector.datagrams[side].len()).iter().sum::<usize>() * size_of::<SeenDatagram>();
+        self.held_bytes += size_of::<ConnectionVector>() + lists;
         self.held.push(vector);
         if self.held_bytes >= self.most_bytes { self.put_aside() } else { Ok(()) }
     }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
     AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, PerSide, Repaired, Repeated,
-    Segments, Side, Span,
+    SeenDatagram, Segments, Side, Span,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,7 @@ record! {
         acceptor: StoredEnd, adus: Vec<StoredAdu>;
         ip_version: String, label_subset: u64, label_id: u64, syn_rtt_ns: u64, stated_rtt_ns: u64, lifetime_ns: u64, t_close_ns: u64,
         initiator_pauses: Vec<StoredPause>, acceptor_pauses: Vec<StoredPause>,
+        initiator_datagrams: Vec<StoredDatagram>, acceptor_datagrams: Vec<StoredDatagram>,
     }
 }
 
@@ -75,6 +76,11 @@ record! {
     StoredPause { after_bytes: u64, length_ns: u64; heard_bytes: u64, }
 }
 
+record! {
+    /// A datagram of an ADU of several.
+    StoredDatagram { bytes: u32, gap_ns: u64; }
+}
+
 fn name<T: Text>(value: T) -> String {
     T::NAMES.iter().find(|(_, known)| *known == value).map_or_else(String::new, |(name, _)| (*name).to_owned())
 }
@@ -113,6 +119,8 @@ impl From<&ConnectionVector> for StoredVector {
             adus: vector.adus.iter().map(StoredAdu::from).collect(),
             initiator_pauses: stored_pauses(&vector.pauses.initiator),
             acceptor_pauses: stored_pauses(&vector.pauses.acceptor),
+            initiator_datagrams: stored_datagrams(&vector.datagrams.initiator),
+            acceptor_datagrams: stored_datagrams(&vector.datagrams.acceptor),
         }
     }
 }
@@ -210,6 +218,35 @@ fn stored_pauses(pauses: &[Pause]) -> Option<Vec<StoredPause>> {
     (!pauses.is_empty()).then(|| pauses.iter().map(stored).collect())
 }
 
+/// Nothing if there are none.
+fn stored_datagrams(datagrams: &[SeenDatagram]) -> Option<Vec<StoredDatagram>> {
+    let stored = |datagram: &SeenDatagram| StoredDatagram { bytes: datagram.bytes, gap_ns: datagram.gap.as_nanos() };
+    (!datagrams.is_empty()).then(|| datagrams.iter().map(stored).collect())
+}
+
+/// The datagrams of an end with these ADUs: those of each that has several, and its bytes.
+fn datagrams<'a>(
+    stored: Option<Vec<StoredDatagram>>,
+    adus: impl Iterator<Item = &'a Adu>,
+) -> Result<Vec<SeenDatagram>, Flaw> {
+    let datagram =
+        |stored: StoredDatagram| SeenDatagram { bytes: stored.bytes, gap: Duration::from_nanos(stored.gap_ns) };
+    let datagrams: Vec<SeenDatagram> = stored.unwrap_or_default().into_iter().map(datagram).collect();
+    let mut rest = &datagrams[..];
+    let several = adus.filter_map(|adu| Some((adu.bytes, adu.packets.filter(|packets| *packets > 1)?)));
+    for (bytes, packets) in several.filter(|_| !datagrams.is_empty()) {
+        let (own, others) = rest.split_at_checked(packets as usize).unwrap_or_default();
+        if own.is_empty() || own.iter().map(|datagram| u64::from(datagram.bytes)).sum::<u64>() != bytes {
+            return Err(Flaw::new("datagrams of an end that are not those of its ADUs", ""));
+        }
+        rest = others;
+    }
+    match rest {
+        [] => Ok(datagrams),
+        _ => Err(Flaw::new("more datagrams of an end than its ADUs have", "")),
+    }
+}
+
 /// The pauses of an end that sends `bytes` and gets `others`, which come in order and inside them; only one that waits for the other
 /// end may stand before all.
 fn pauses(stored: Option<Vec<StoredPause>>, bytes: u64, others: u64) -> Result<Vec<Pause>, Flaw> {
@@ -262,6 +299,7 @@ impl StoredVector {
             t_close: time(self.t_close_ns),
             adus: self.adus.into_iter().map(StoredAdu::adu).collect::<Result<_, _>>()?,
             pauses: PerSide::default(),
+            datagrams: PerSide::default(),
         };
         for side in Side::BOTH {
             let own = vector.adus.iter().filter(|adu| adu.side == side);
@@ -273,6 +311,11 @@ impl StoredVector {
         vector.pauses = PerSide {
             initiator: pauses(self.initiator_pauses, initiator, acceptor)?,
             acceptor: pauses(self.acceptor_pauses, acceptor, initiator)?,
+        };
+        let own = |side: Side| vector.adus.iter().filter(move |adu| adu.side == side);
+        vector.datagrams = PerSide {
+            initiator: datagrams(self.initiator_datagrams, own(Side::Initiator))?,
+            acceptor: datagrams(self.acceptor_datagrams, own(Side::Acceptor))?,
         };
         Ok(vector)
     }

@@ -107,12 +107,17 @@ pub struct PayloadFacts {
     pub from_left: Payload,
     /// Sent from the right side.
     pub from_right: Payload,
+    /// Of the replayed bytes, those that the clock releases in a replay by default, and not an acknowledgement or the other end's data
+    /// (methods A.13.11); `None` in files of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clocked_bytes: Option<u64>,
 }
 
 impl From<KeptPayload> for PayloadFacts {
     fn from(kept: KeptPayload) -> PayloadFacts {
-        let KeptPayload { ends: PerSide { initiator, acceptor }, sides: [from_left, from_right], with_missing } = kept;
-        PayloadFacts { connections_with_missing: with_missing, initiator, acceptor, from_left, from_right }
+        let KeptPayload { ends: PerSide { initiator, acceptor }, sides: [from_left, from_right], .. } = kept;
+        let (connections_with_missing, clocked_bytes) = (kept.with_missing, Some(kept.clocked));
+        PayloadFacts { connections_with_missing, initiator, acceptor, from_left, from_right, clocked_bytes }
     }
 }
 
@@ -124,6 +129,12 @@ impl PayloadFacts {
         let is_possible =
             |of: &Payload| of.captured.max(of.missing).max(of.replayed) <= MOST && of.acknowledged <= of.missing;
         self.connections_with_missing <= MOST && ends.iter().all(is_possible)
+    }
+
+    /// The share of the replayed bytes that the clock releases; `None` if that is not known, and without a byte.
+    pub fn clocked_share(&self) -> Option<f64> {
+        let replayed = self.total().replayed;
+        self.clocked_bytes.filter(|_| replayed > 0).map(|bytes| bytes as f64 / replayed as f64)
     }
 
     /// Both directions together.
@@ -238,11 +249,14 @@ impl WorkloadFacts {
     }
 }
 
-/// The original's packets over time, each direction of the link by itself. All four series have one bin width.
+/// The original's packets over time, each direction of the link by itself. All series have one bin width, but for those without a bin.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TrafficFacts {
     /// Packets of the TCP connections in the file.
     pub replayed: DirectionSeries,
+    /// Datagrams of the flows in the file; in files of version 1 they are among those set aside.
+    #[serde(default)]
+    pub datagrams: DirectionSeries,
     /// Packets of everything else (methods M.8).
     pub set_aside: DirectionSeries,
 }
@@ -250,13 +264,30 @@ pub struct TrafficFacts {
 impl TrafficFacts {
     /// How the clock of a capture jumps that lasts so long.
     pub fn clock_jumps(&self, length: Duration) -> ClockJumps {
-        let TrafficFacts { replayed, set_aside } = self;
-        let directions = [&replayed.from_left, &replayed.from_right, &set_aside.from_left, &set_aside.from_right];
-        let stretches = directions.map(|series| {
+        let stretches = self.all().map(|series| {
             let start = |(bin, _): &(u64, Traffic)| Time::from_nanos(bin.saturating_mul(series.width().as_nanos()));
             series.bins().map(start).collect::<Stretches>()
         });
         ClockJumps::between(&[Time::ZERO, Time::ZERO + length], &stretches)
+    }
+
+    /// Packets from `side` that a replay has, with the datagrams if it sends them.
+    pub fn sent(&self, side: LinkSide, datagrams: bool) -> Series {
+        let TrafficFacts { replayed, datagrams: flows, .. } = self;
+        if datagrams { together(replayed.from(side), flows.from(side)) } else { replayed.from(side).clone() }
+    }
+
+    /// Packets from `side` that a replay does not have, which sends the datagrams or not.
+    pub fn left_out(&self, side: LinkSide, datagrams: bool) -> Series {
+        let TrafficFacts { set_aside, datagrams: flows, .. } = self;
+        if datagrams { set_aside.from(side).clone() } else { together(set_aside.from(side), flows.from(side)) }
+    }
+
+    /// All series.
+    fn all(&self) -> [&Series; 6] {
+        let TrafficFacts { replayed, datagrams, set_aside } = self;
+        let [a, b, c] = [replayed, datagrams, set_aside].map(|both| [&both.from_left, &both.from_right]);
+        [a[0], a[1], b[0], b[1], c[0], c[1]]
     }
 }
 
@@ -295,8 +326,8 @@ impl TrafficFacts {
     /// The same traffic in the narrowest bins of 1, 2, 5, 10, 20, 50, ... times the present width that leave each
     /// series [`MAX_BINS`] or fewer.
     pub(super) fn bounded(&self) -> TrafficFacts {
-        let all = [&self.replayed, &self.set_aside].map(|both| [&both.from_left, &both.from_right]);
-        let fits = |factor: u64| all.iter().flatten().all(|series| bins_when(series, factor) <= MAX_BINS);
+        let all = self.all();
+        let fits = |factor: u64| all.iter().all(|series| bins_when(series, factor) <= MAX_BINS);
         let factor =
             (0..).flat_map(|power| [1, 2, 5].map(|step: u64| step.saturating_mul(10u64.saturating_pow(power))));
         let factor = factor.into_iter().find(|factor| fits(*factor)).unwrap_or(u64::MAX);
@@ -304,8 +335,19 @@ impl TrafficFacts {
             from_left: both.from_left.coarsen(factor),
             from_right: both.from_right.coarsen(factor),
         };
-        TrafficFacts { replayed: coarsen(&self.replayed), set_aside: coarsen(&self.set_aside) }
+        TrafficFacts {
+            replayed: coarsen(&self.replayed),
+            datagrams: coarsen(&self.datagrams),
+            set_aside: coarsen(&self.set_aside),
+        }
     }
+}
+
+/// Both series added. One without a bin may have any width.
+fn together(one: &Series, other: &Series) -> Series {
+    let (mut sum, more) = if one.is_empty() { (other.clone(), one) } else { (one.clone(), other) };
+    more.bins().for_each(|(bin, traffic)| sum.add_bin(*bin, *traffic));
+    sum
 }
 
 /// How many bins `series` has when its bins are `factor` times as wide.

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{
-    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, Repaired, Repeated, Segments, Side,
-    Span,
+    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, Repaired, Repeated, SeenDatagram,
+    Segments, Side, Span,
 };
 
 use crate::table::{Column, Row, column, derived, element, list};
@@ -60,12 +60,15 @@ impl Row for ConnectionVector {
         columns.extend([
             pauses("initiator_pauses", |v| &v.pauses.initiator, |v| &mut v.pauses.initiator),
             pauses("acceptor_pauses", |v| &v.pauses.acceptor, |v| &mut v.pauses.acceptor),
+            datagrams("initiator_datagrams", |v| &v.datagrams.initiator, |v| &mut v.datagrams.initiator),
+            datagrams("acceptor_datagrams", |v| &v.datagrams.acceptor, |v| &mut v.datagrams.acceptor),
         ]);
         columns
     }
 
     fn weight(&self) -> usize {
-        1 + self.adus.len() + self.pauses.initiator.len() + self.pauses.acceptor.len()
+        let lists = Side::BOTH.map(|side| self.pauses[side].len() + self.datagrams[side].len());
+        1 + self.adus.len() + lists.iter().sum::<usize>()
     }
 }
 
@@ -335,4 +338,17 @@ fn pauses(
         element("heard_bytes", |pause: &Pause| pause.heard, |pause, x| pause.heard = x),
     ];
     list(name, Pause::default(), get, get_mut, members).since(2)
+}
+
+/// The datagrams of one end in its ADUs of several.
+fn datagrams(
+    name: &str,
+    get: fn(&ConnectionVector) -> &Vec<SeenDatagram>,
+    get_mut: fn(&mut ConnectionVector) -> &mut Vec<SeenDatagram>,
+) -> Column<ConnectionVector> {
+    let members = vec![
+        element("bytes", |datagram: &SeenDatagram| datagram.bytes, |datagram, x| datagram.bytes = x),
+        element("gap_ns", |datagram: &SeenDatagram| datagram.gap, |datagram, x| datagram.gap = x),
+    ];
+    list(name, SeenDatagram::default(), get, get_mut, members).since(2)
 }

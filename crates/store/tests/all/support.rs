@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
     AckPolicy, Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, IpVersion, Label,
-    LinkSide, Pattern, Pause, PerSide, Protocol, Segments, Side, Span,
+    LinkSide, Pattern, Pause, PerSide, Protocol, SeenDatagram, Segments, Side, Span,
 };
 use proptest::prelude::*;
 
@@ -146,39 +146,56 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
     let evidence =
         prop::sample::select(vec![Evidence::Packets, Evidence::VectorFile, Evidence::FlowRecord, Evidence::Model]);
     let places = [(); 2].map(|()| prop::collection::vec((any::<u16>(), duration()), 0..4));
-    (identity, (label, protocol, evidence), times, endpoint().boxed(), endpoint().boxed(), close, adus, places)
-        .prop_map(
-            |(identity, (label, (protocol, ip_version), evidence), times, initiator, acceptor, close, adus, places)| {
-                let [syn_rtt, stated_rtt, lifetime, t_close] = times;
-                let (id, start, initiator_side, initiator_rule, pattern, complete, handshake_repeated) = identity;
-                let [of_initiator, of_acceptor] = places;
-                let pauses = PerSide {
-                    initiator: pauses(&adus, Side::Initiator, of_initiator),
-                    acceptor: pauses(&adus, Side::Acceptor, of_acceptor),
-                };
-                ConnectionVector {
-                    id,
-                    label,
-                    protocol,
-                    ip_version,
-                    evidence,
-                    start: Time::from_nanos(start),
-                    initiator_side,
-                    initiator_rule,
-                    pattern,
-                    complete,
-                    handshake_repeated,
-                    syn_rtt,
-                    stated_rtt,
-                    lifetime,
-                    ends: PerSide { initiator, acceptor },
-                    close,
-                    t_close,
-                    adus,
-                    pauses,
-                }
-            },
-        )
+    let datagram = (1..100_000u32, duration()).prop_map(|(bytes, gap)| SeenDatagram { bytes, gap });
+    let units = prop::option::of(prop::collection::vec(prop::collection::vec(datagram, 2..4), 6));
+    let lists = (adus, places, units);
+    (identity, (label, protocol, evidence), times, endpoint().boxed(), endpoint().boxed(), close, lists).prop_map(
+        |(identity, (label, (protocol, ip_version), evidence), times, initiator, acceptor, close, lists)| {
+            let (mut adus, places, units) = lists;
+            let datagrams = datagrams(&mut adus, units.unwrap_or_default());
+            let [syn_rtt, stated_rtt, lifetime, t_close] = times;
+            let (id, start, initiator_side, initiator_rule, pattern, complete, handshake_repeated) = identity;
+            let [of_initiator, of_acceptor] = places;
+            let pauses = PerSide {
+                initiator: pauses(&adus, Side::Initiator, of_initiator),
+                acceptor: pauses(&adus, Side::Acceptor, of_acceptor),
+            };
+            ConnectionVector {
+                id,
+                label,
+                protocol,
+                ip_version,
+                evidence,
+                start: Time::from_nanos(start),
+                initiator_side,
+                initiator_rule,
+                pattern,
+                complete,
+                handshake_repeated,
+                syn_rtt,
+                stated_rtt,
+                lifetime,
+                ends: PerSide { initiator, acceptor },
+                close,
+                t_close,
+                adus,
+                pauses,
+                datagrams,
+            }
+        },
+    )
+}
+
+/// Makes ADUs of these datagrams, as many as there are lists.
+fn datagrams(adus: &mut [Adu], lists: Vec<Vec<SeenDatagram>>) -> PerSide<Vec<SeenDatagram>> {
+    let mut datagrams = PerSide::default();
+    for (adu, list) in adus.iter_mut().zip(lists) {
+        adu.bytes = list.iter().map(|datagram| u64::from(datagram.bytes)).sum();
+        adu.packets = Some(list.len() as u32);
+        let of_side: &mut Vec<SeenDatagram> = &mut datagrams[adu.side];
+        of_side.extend(list);
+    }
+    datagrams
 }
 
 /// Pauses of `side` inside its data, at these shares of it; some before it or inside it wait for such a share of the other end's.

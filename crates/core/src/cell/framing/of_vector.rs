@@ -14,10 +14,11 @@ impl Lengths {
     /// TCP: each ADU in segments of the MSS of its receiver (1,460 bytes if that is not known) and a shorter last one, headers without
     /// options. An acknowledgement of its own goes for more than one MSS, and 40 ms after what is less, unless more data come or the other
     /// end answers before. SYNs, FINs and their acknowledgements are four empty segments of the initiator and three of the acceptor.
-    /// Of concurrent connections no end answers the other. UDP and QUIC: the datagrams of an ADU have its bytes in equal parts.
+    /// Of concurrent connections no end answers the other. UDP and QUIC: datagrams are as they were seen; of an ADU of which only their
+    /// number is known they have its bytes in equal parts.
     pub fn add_vector(&mut self, vector: &ConnectionVector) {
         if vector.protocol != Protocol::Tcp {
-            for adu in &vector.adus {
+            for adu in Side::BOTH.into_iter().flat_map(|side| vector.single_datagrams(side)) {
                 let datagrams = adu.packets.map_or(adu.bytes.div_ceil(ASSUMED_MSS), u64::from);
                 if let (Some(part), Some(more)) = (adu.bytes.checked_div(datagrams), adu.bytes.checked_rem(datagrams)) {
                     self.add_data(Transport::Udp, length(part), datagrams - more);
