@@ -66,7 +66,6 @@ impl Run {
         }
         folder.queue()?.try_for_each(|row| row.map(|row| measured.queue(&row)))?;
         folder.throughput()?.try_for_each(|row| row.map(|row| measured.throughput(&row)))?;
-        folder.active()?.try_for_each(|row| row.map(|row| measured.active(&row)))?;
         folder.sources()?.try_for_each(|row| row.map(|row| measured.source(&row)))?;
         folder.drops()?.try_for_each(|row| row.map(|row| measured.drop(&row)))?;
         measured.finish();
