@@ -331,7 +331,8 @@ fn table(text: &mut String, answer: &Answer, colour: bool) {
             // Padded before it is coloured: what colours a word has a length but no width.
             let gap = 11 - distance.said.len().min(11);
             let judgement = judged(&distance.said, colour);
-            let _ = write!(line, "{:7}{judgement}{:gap$} {}", distance.number(), "", distance.ratio());
+            let number = format!("{:6} ", distance.number());
+            let _ = write!(line, "{number}{judgement}{:gap$} {}", "", distance.ratio());
         }
         let _ = writeln!(text, "{}", line.trim_end());
     }
