@@ -81,7 +81,7 @@ pub struct Blocks {
     pub length: Duration,
     /// Whole blocks of the workload, at least two.
     pub count: u64,
-    /// Mean active connections that draws are expected to have, over those of the workload.
+    /// Mean active connections that draws are expected to have, over those of the workload, after a prefill.
     pub active_share: f64,
 }
 
@@ -116,23 +116,30 @@ impl Blocks {
 }
 
 /// Mean active connections of draws over those of a workload whose connections started at `begun` and stayed `open` for so long, or to its
-/// end; with the lengths of the workload and of a draw (methods M.5).
-fn active_share(begun: &[Time], open: &[Option<Duration>], block: Duration, [of, length]: [Duration; 2]) -> f64 {
+/// end, both after `from`; with the lengths of the workload and of a draw (methods M.5).
+fn active_share(
+    begun: &[Time],
+    open: &[Option<Duration>],
+    block: Duration,
+    from: Duration,
+    [of, length]: [Duration; 2],
+) -> f64 {
     let count = of.as_nanos() / block.as_nanos().max(1);
-    // Each slot of a draw is filled by one of the blocks.
-    let fillings = length.as_nanos().div_ceil(block.as_nanos().max(1)) as f64 / count.max(1) as f64;
     let (mut in_workload, mut in_draws) = (0.0, 0.0);
     for (start, open) in begun.iter().zip(open) {
         let seen = (Time::ZERO + of).since(*start);
         let open = open.map_or(seen, |open| open.min(seen));
-        in_workload += open.as_secs_f64();
+        let before = from.saturating_sub(start.since(Time::ZERO)).min(open);
+        in_workload += (open - before).as_secs_f64();
         let is_in_block = start.as_nanos() < (block * count).as_nanos();
         if is_in_block {
             let within = Duration::from_nanos(start.as_nanos() % block.as_nanos().max(1));
-            in_draws += fillings * Draw::mean_open(within, open, block, length);
+            let open_before = |end| Draw::open_before(end, within, open, block, length);
+            // Each slot of a draw is filled by one of the blocks.
+            in_draws += (open_before(length) - open_before(from)) / count.max(1) as f64;
         }
     }
-    let mean = |sum: f64, length: Duration| sum / length.as_secs_f64().max(1e-9);
+    let mean = |sum: f64, length: Duration| sum / length.saturating_sub(from).as_secs_f64().max(1e-9);
     if in_workload > 0.0 { mean(in_draws, length) / mean(in_workload, of) } else { 1.0 }
 }
 
@@ -302,13 +309,13 @@ impl Generation<'_> {
                 Variation::Blocks => {
                     let block = block_length(of, &mut durations);
                     let count = of.as_nanos() / block.as_nanos();
-                    let active_share = active_share(&begun, &open, block, [of, length]);
+                    let active_share = active_share(&begun, &open, block, workload.prefill_length(), [of, length]);
                     let of_blocks = Blocks { length: block, count, active_share };
                     let draw = of_blocks.draw(&begun, length, seed)?;
                     blocks = draw.as_ref().map(|_| of_blocks);
                     draw
                 }
-                Variation::Jitter(by) => Some(Draw::of_jitter(by, length, seed)),
+                Variation::Jitter(by) => Some(Draw::of_jitter(by, of, seed)),
             };
             starts = draw.map(Starts::Drawn);
         }
@@ -569,7 +576,7 @@ mod tests {
         let secs = Duration::from_secs;
         let (record, block) = (secs(100), secs(5));
         let begun: Vec<Time> = (0..100).map(|second| Time::ZERO + secs(second)).collect();
-        let expected = active_share(&begun, &vec![None; begun.len()], block, [record, record]);
+        let expected = active_share(&begun, &vec![None; begun.len()], block, Duration::ZERO, [record, record]);
         let mut open = 0.0;
         for seed in 0..400 {
             let draw = Draw::of_blocks(record, block, record, seed).unwrap();
@@ -585,6 +592,6 @@ mod tests {
         assert!(expected < 0.7, "{expected}");
         // What is over at once is not cut.
         let short = vec![Some(Duration::from_millis(1)); begun.len()];
-        assert!((active_share(&begun, &short, block, [record, record]) - 1.0).abs() < 1e-3);
+        assert!((active_share(&begun, &short, block, Duration::ZERO, [record, record]) - 1.0).abs() < 1e-3);
     }
 }
