@@ -180,6 +180,8 @@ pub struct Measurements {
     pub traffic: BTreeMap<(TrafficPoint, LinkSide), Vec<Traffic>>,
     /// When each of them had any.
     stretches: BTreeMap<(TrafficPoint, LinkSide), Stretches>,
+    /// Whether its times are those of a capture's clock, or of another tool's.
+    has_clock: bool,
     /// How the clock jumps in the window: where the original has no traffic, or, without one, the run.
     clock_jumps: ClockJumps,
     /// The same at full resolution, of what the original and the replay's link carried.
@@ -277,6 +279,7 @@ impl Measurements {
             carried_packets: [0; 2],
             traffic: BTreeMap::new(),
             stretches: BTreeMap::new(),
+            has_clock: true,
             clock_jumps: ClockJumps::default(),
             arrivals: BTreeMap::new(),
             queues: [Queue::default(), Queue::default()],
@@ -293,6 +296,11 @@ impl Measurements {
         }
     }
 
+    /// No clock that could jump: the workload is a model's, or there is none.
+    pub fn has_no_clock(&mut self) {
+        self.has_clock = false;
+    }
+
     fn holds(&self, time: Time) -> bool {
         self.window.0 <= time && time < self.window.1
     }
@@ -300,6 +308,10 @@ impl Measurements {
     /// Takes a connection; all connections come before the epochs and ADUs. Those that started outside the window
     /// are left out (methods C.1), but for the time that they are active in it.
     pub fn connection(&mut self, row: &ConnectionRow) {
+        self.active[0].add(row.start, row.original_end);
+        if let Some(start) = row.monitor_start {
+            self.active[1].add(start, row.monitor_end);
+        }
         if !self.holds(row.start) {
             return;
         }
@@ -308,10 +320,6 @@ impl Measurements {
             pattern: row.pattern,
             size: Size::of(bytes),
             lost_in_original: row.original_lost_segments.is_some_and(|lost| lost > 0),
-        self.active[0].add(row.start, row.original_end);
-        if let Some(start) = row.monitor_start {
-            self.active[1].add(start, row.monitor_end);
-        }
             closed_in_both: row.original_end.is_some() && row.monitor_end.is_some(),
         };
         self.classes.push(row.id << CLASS_BITS | class.number() as u64);
@@ -509,7 +517,8 @@ impl Measurements {
     pub fn finish(&mut self) {
         self.responses.finish();
         self.finish_unfinished();
-        self.clock_jumps = jumps(&std::mem::take(&mut self.stretches), self.window.0);
+        let stretches = std::mem::take(&mut self.stretches);
+        self.clock_jumps = if self.has_clock { jumps(&stretches, self.window.0) } else { ClockJumps::default() };
         let length = self.window.1.since(self.window.0);
         let bins = (length.as_nanos() / self.bin.as_nanos()).max(1) as usize;
         // Cuts a last, partial bin: it would look like a breakdown.

@@ -265,7 +265,7 @@ fn preamble(run: &Run) -> Vec<(String, String)> {
     if let Some(original) = run.facts.original.as_ref().filter(|original| !original.set_aside.is_empty()) {
         lines.push(("  set aside   ".to_owned(), original.set_aside_text()));
     }
-    let payload = run.facts.original.as_ref().map(|original| original.payload).unwrap_or_default();
+    let payload = run.facts.original.as_ref().map(|original| *original.replayed_payload()).unwrap_or_default();
     if payload.total().missing > 0 {
         let text = missing_text(&payload.total(), payload.connections_with_missing);
         lines.push(("  missing     ".to_owned(), text));

@@ -3,6 +3,7 @@
 //! A first pass, where something must be known of all connections before the first is written, learns their round-trip times and their
 //! load. The second writes vectors one by one; where new starts need sorting, what does not fit in memory waits on disk.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use flowloom_core::rng::{Purpose, Stream};
@@ -30,7 +31,7 @@ use crate::experiment::{DatagramModel, Workload};
 use crate::bits::bits;
 use crate::warning::Warning;
 use crate::workload::load;
-use crate::workload::source::{Source, file_name, folder};
+use crate::workload::source::{Source, file_name, folder, set_aside};
 
 /// By how much thirds of a workload may differ before it cannot be said to have one load (methods A.11).
 const STATIONARY: f64 = 0.05;
@@ -213,10 +214,14 @@ impl Generation<'_> {
         vector.protocol == Protocol::Tcp || self.workload.datagrams == DatagramModel::AsSeen
     }
 
+    /// Whether connections start at other times than in the source, without the flows that are not sent.
+    fn has_new_starts(&self) -> bool {
+        self.workload.load.is_some() || self.variation.is_some()
+    }
+
     /// Jumps of the source's clock, which are left out where connections get new starts: nothing is drawn from a silence of years.
     fn clock_jumps(&self) -> ClockJumps {
-        let has_new_starts = self.workload.load.is_some() || self.variation.is_some();
-        let base = self.base.filter(|_| has_new_starts);
+        let base = self.base.filter(|_| self.has_new_starts());
         base.map_or_else(ClockJumps::default, |base| base.facts.clock_jumps())
     }
 
@@ -352,7 +357,7 @@ impl Generation<'_> {
         }
         let payload = DrawnPayload::new(asked_bytes, drawn_bytes);
         let facts = tally.facts(Time::ZERO, self.provenance(before.as_ref(), &load)?, &[]);
-        let (mut capture, traffic) = self.capture(facts.capture, &load);
+        let (mut capture, traffic) = self.capture(facts.capture, &load)?;
         let remarks = model.map_or_else(Vec::new, |model| model.remarks(load.duration));
         capture.warnings.extend(remarks.iter().cloned());
         let facts = writer.finish(facts.provenance, capture, &traffic).map_err(Error::new)?;
@@ -414,25 +419,30 @@ impl Generation<'_> {
     }
 
     /// What stands in the file of the original, and of its packets if it has as much load as that.
-    fn capture(&self, counted: CaptureFacts, load: &Load) -> (CaptureFacts, TrafficFacts) {
+    fn capture(&self, counted: CaptureFacts, load: &Load) -> Result<(CaptureFacts, TrafficFacts), Error> {
         let offered_link_bytes = Some(load.from.map(|from| from.wire));
         let counted = CaptureFacts { duration_ns: load.duration.as_nanos(), offered_link_bytes, ..counted };
-        let Some(base) = self.base else { return (counted, TrafficFacts::default()) };
+        let Some(base) = self.base else { return Ok((counted, TrafficFacts::default())) };
         let of = &base.facts.capture;
+        // Flows of datagrams that are not sent are in no workload with other starts.
+        let datagrams = if self.has_new_starts() { self.workload.datagrams } else { DatagramModel::AsSeen };
         let of_base = CaptureFacts {
             unknown_side_connections: of.unknown_side_connections,
             warnings: of.warnings.clone(),
+            set_aside: set_aside(&base.facts, datagrams),
+            set_aside_bytes: in_proportion(of, &counted),
             ..counted
         };
         if self.variation.is_some() {
             // Every draw has the link of the original (methods M.5).
             let share = load.duration.as_secs_f64() / base.facts.observed().max(Duration::from_nanos(1)).as_secs_f64();
-            let offered = link_bytes(&base.facts).map(|bytes| bytes.map(|bytes| (bytes as f64 * share).round() as u64));
+            let offered = base.link_bytes(self.workload.datagrams)?;
+            let offered = offered.map(|bytes| bytes.map(|bytes| (bytes as f64 * share).round() as u64));
             let of_base = CaptureFacts { peak_10ms_bytes: of.peak_10ms_bytes, offered_link_bytes: offered, ..of_base };
-            return (of_base, TrafficFacts::default());
+            return Ok((of_base, TrafficFacts::default()));
         }
         if self.workload.load.is_some() || load.duration.as_nanos() < of.duration_ns {
-            return (of_base, TrafficFacts::default());
+            return Ok((of_base, TrafficFacts::default()));
         }
         let whole = CaptureFacts {
             packets: of.packets,
@@ -440,10 +450,9 @@ impl Generation<'_> {
             duration_ns: of.duration_ns,
             peak_10ms_bytes: of.peak_10ms_bytes,
             first_packet_unix_ns: of.first_packet_unix_ns,
-            set_aside: of.set_aside.clone(),
             ..of_base
         };
-        (whole, base.facts.traffic.clone())
+        Ok((whole, base.facts.traffic.clone()))
     }
 
     fn provenance(&self, before: Option<&Load>, load: &Load) -> Result<Provenance, Error> {
@@ -475,17 +484,20 @@ impl Generation<'_> {
     }
 }
 
+/// Bytes that the source set aside, by reason, in the proportion of the payload of its connections that is in the workload: a draw of half
+/// of them lacks half of what was set aside.
+fn in_proportion(source: &CaptureFacts, workload: &CaptureFacts) -> BTreeMap<String, u64> {
+    let [all, drawn] = [source, workload].map(|facts| u128::from(facts.payload.total().captured));
+    let of = |bytes: u64| match all {
+        0 => bytes,
+        _ => u64::try_from(u128::from(bytes) * drawn / all).unwrap_or(u64::MAX),
+    };
+    source.set_aside_bytes.iter().map(|(reason, bytes)| (reason.clone(), of(*bytes))).collect()
+}
+
 /// Adds the payload of `vector` to that of each side of the link.
 fn add_payload(to: &mut [u64; 2], vector: &ConnectionVector) {
     to.iter_mut().zip(offered(vector)).for_each(|(bytes, more)| *bytes = sum([*bytes, more.payload]));
-}
-
-/// Bytes that the workload brings to the link from each side: of the packets that were seen, else as estimated when it was made.
-fn link_bytes(facts: &WorkloadFacts) -> Option<[u64; 2]> {
-    if facts.traffic == TrafficFacts::default() {
-        return facts.capture.offered_link_bytes;
-    }
-    Some([LinkSide::Left, LinkSide::Right].map(|side| facts.traffic.replayed.from(side).total().bytes))
 }
 
 /// A load as JSON.
