@@ -158,7 +158,8 @@ mod tests {
         vector.adus[0].wait = vector.adus[1].wait.take();
         assert!(is_cut(&vector, 11_499, [0, 100]) && !is_cut(&vector, 11_500, [0, 100]));
         vector.pattern = Pattern::Concurrent;
-        assert!(is_cut(&vector, 11_099, [0, 100]) && !is_cut(&vector, 11_100, [0, 100]));
+        // Ends that do not take turns: each wait is of its own data, of which there is no more.
+        assert!(is_cut(&vector, 10_599, [0, 100]) && !is_cut(&vector, 10_600, [0, 100]));
     }
 
     #[test]
