@@ -663,10 +663,14 @@ impl ConnectionVector {
     pub fn initial_window_segments(&self, side: Side) -> Option<u64> {
         let window = self.ends[side].first_flight?;
         let first = self.adus.iter().find(|adu| adu.side == side)?;
-        let mss =
-            Side::BOTH.into_iter().filter_map(|side| self.ends[side].mss).min().map_or(ASSUMED_MSS, u64::from).max(1);
+        let mss = self.agreed_mss();
         // Options may take a part of each segment.
         (first.bytes > window).then(|| (window + mss / 2) / mss)
+    }
+
+    /// The smaller MSS of both ends, in bytes; [`ASSUMED_MSS`] where none is known.
+    pub fn agreed_mss(&self) -> u64 {
+        Side::BOTH.into_iter().filter_map(|side| self.ends[side].mss).min().map_or(ASSUMED_MSS, u64::from).max(1)
     }
 
     /// Payload bytes sent by `side`.

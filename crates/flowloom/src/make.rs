@@ -7,14 +7,14 @@ use flowloom_store::formats::Format;
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::experiment::{DatagramModel, Experiment};
+use crate::experiment::Experiment;
 use crate::extraction::CaptureOptions;
 use crate::input::{self, Kind};
 use crate::results::check_target;
 use crate::warning::Warning;
 use crate::workload::generation::{Generation, Made};
 use crate::workload::load;
-use crate::workload::source::{Inputs, Source};
+use crate::workload::source::{Inputs, Source, unsent_flows};
 
 /// How a workload is made.
 #[derive(Clone, Debug, Default)]
@@ -87,8 +87,8 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
         context.warn(&Warning::Empty);
     }
     // The load counts what a run would send.
-    let flows = made.facts.datagram_flows;
-    if flows > 0 && workload.datagrams == DatagramModel::LeaveOut {
+    let flows = unsent_flows(&made.facts, workload.datagrams);
+    if flows > 0 {
         context.warn(&Warning::DatagramsNotReplayed { flows, of_capture: kind == Kind::Capture });
     }
     Ok((made, seed))

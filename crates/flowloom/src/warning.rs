@@ -692,7 +692,7 @@ impl Warning {
             Warning::SeedsAlike => "one seed is enough; run.vary says what may differ (docs/reference/experiment.md)",
             Warning::FewBlocks { .. } => "use a longer capture for results that hold beyond it",
             Warning::FewerActive { .. } => {
-                "compare draws with draws, or begin with connections in progress (workload.prefill)"
+                "compare draws with draws, or begin later, with connections in progress (a longer workload.prefill)"
             }
             Warning::TooShortToDraw { .. } => {
                 "one seed is enough; run.vary = \"jitter 100ms\" moves the starts of connections"

@@ -81,22 +81,22 @@ impl Draw {
         Some(Draw { places: Places::Blocks { block, slots }, length })
     }
 
-    /// For how long a connection that starts `within` its block and stays open for `open` is open before the end of a draw of `length`, in
-    /// seconds: the mean over all slots, each of which its block fills with the same probability (methods M.5).
-    pub fn mean_open(within: Duration, open: Duration, block: Duration, length: Duration) -> f64 {
+    /// For how long a connection that starts `within` its block and stays open for `open` is open before `end`, in seconds: the sum over
+    /// all slots of a draw of `length`, each of which its block fills with the same probability (methods M.5).
+    pub fn open_before(end: Duration, within: Duration, open: Duration, block: Duration, length: Duration) -> f64 {
         let block = block.as_nanos().max(1);
         let slots = length.as_nanos().div_ceil(block).max(1);
-        let rest = length.as_nanos().saturating_sub(within.as_nanos());
-        // In slots before the first of these it is over before the draw is; from the second on it does not start any more.
+        let rest = end.as_nanos().saturating_sub(within.as_nanos());
+        // In slots before the first of these it is over before the end is; from the second on it does not start any more.
         let slots_with = |least: u64| rest.checked_sub(least).map_or(0, |more| (more / block + 1).min(slots));
         let (whole, begun) = (slots_with(open.as_nanos()), slots_with(1).max(slots_with(open.as_nanos())));
         let cut = (begun - whole) as f64;
         let skipped = cut * (whole + begun).saturating_sub(1) as f64 / 2.0;
         let sum = whole as f64 * open.as_nanos() as f64 + cut * rest as f64 - skipped * block as f64;
-        sum / slots as f64 / 1e9
+        sum / 1e9
     }
 
-    /// Starts that move by at most `by`, inside `length`.
+    /// Starts that move by at most `by`, inside `length`: at its ends they are reflected.
     pub fn of_jitter(by: Duration, length: Duration, seed: u64) -> Draw {
         Draw { places: Places::Jitter { by, seed }, length }
     }
@@ -113,12 +113,18 @@ impl Draw {
             Places::Jitter { by, seed } => {
                 let span = by.as_nanos().saturating_mul(2).saturating_add(1);
                 let moved = Stream::new(*seed, Purpose::StartJitter, index).below(span);
-                let last = self.length.as_nanos().saturating_sub(1);
-                let start = (start.as_nanos() + moved).saturating_sub(by.as_nanos()).min(last);
-                vec![Time::from_nanos(start)]
+                let start = i128::from(start.as_nanos()) + i128::from(moved) - i128::from(by.as_nanos());
+                vec![Time::from_nanos(reflected(start, self.length.as_nanos()))]
             }
         }
     }
+}
+
+/// `time` folded back at zero and at `length` until it is between them: where it is cut off instead, starts pile up at the ends.
+fn reflected(time: i128, length: u64) -> u64 {
+    let length = i128::from(length.max(1));
+    let within = time.rem_euclid(2 * length);
+    within.min(2 * length - 1 - within) as u64
 }
 
 #[cfg(test)]
@@ -242,16 +248,15 @@ mod tests {
     }
 
     #[test]
-    fn mean_open_time_equals_the_sum_over_slots() {
+    fn open_time_equals_the_sum_over_slots() {
         let mut stream = Stream::new(1, Purpose::Sizes, 0);
         for _ in 0..2_000 {
             let [block, length] = [1 + stream.below(30), 1 + stream.below(200)];
-            let [within, open] = [stream.below(block), stream.below(300)];
+            let [within, open, end] = [stream.below(block), stream.below(300), stream.below(length + 1)];
             let slots = length.div_ceil(block);
-            let sum: u64 = (0..slots).map(|slot| length.saturating_sub(slot * block + within).min(open)).sum();
-            let found = Draw::mean_open(SECS(within), SECS(open), SECS(block), SECS(length));
-            let expected = sum as f64 / slots as f64;
-            assert!((found - expected).abs() < 1e-6, "{within} {open} {block} {length}: {found}, not {expected}");
+            let sum: u64 = (0..slots).map(|slot| end.saturating_sub(slot * block + within).min(open)).sum();
+            let found = Draw::open_before(SECS(end), SECS(within), SECS(open), SECS(block), SECS(length));
+            assert!((found - sum as f64).abs() < 1e-6, "{end} {within} {open} {block} {length}: {found}, not {sum}");
         }
     }
 
@@ -286,5 +291,32 @@ mod tests {
         assert!((moved.iter().sum::<f64>() / 2_000.0).abs() < 0.11);
         let ends = [Time::ZERO, Time::ZERO + SECS(100)].map(|at| draw.starts(5, at)[0]);
         assert!(ends.iter().all(|end| end.since(Time::ZERO) < SECS(100)));
+    }
+
+    #[test]
+    fn reflection_folds_times_back() {
+        let folded = [-3, -1, 0, 9, 10, 13, 20, 27, -21].map(|time| reflected(time, 10));
+        assert_eq!(folded, [2, 0, 0, 9, 9, 6, 0, 7, 0]);
+    }
+
+    /// Starts that are spread evenly stay so, however far they move.
+    #[test]
+    fn jitter_piles_nothing_up_at_the_ends() {
+        for by in [SECS(2), SECS(60), SECS(200)] {
+            let draw = Draw::of_jitter(by, SECS(100), 3);
+            let starts: Vec<u64> = (0..10_000)
+                .map(|index| (index, Time::ZERO + Duration::from_millis(10 * index)))
+                .map(|(index, start)| {
+                    let moved = draw.starts(index, start)[0];
+                    assert!(moved.since(start).max(start.since(moved)) <= by);
+                    moved.as_nanos()
+                })
+                .collect();
+            let mut tenths = [0_u32; 10];
+            starts.iter().for_each(|start| tenths[(start / 10_000_000_000) as usize] += 1);
+            // 1,000 each with a standard deviation of at most 30.
+            assert!(tenths.iter().all(|count| (880..1_120).contains(count)), "{by}: {tenths:?}");
+            assert!([0, 99_999_999_999].iter().all(|end| starts.iter().filter(|start| *start == end).count() <= 1));
+        }
     }
 }

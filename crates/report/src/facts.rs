@@ -61,6 +61,9 @@ pub struct Facts {
     /// The payload that was to be drawn and was; null of workloads that nothing asks a payload of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drawn_payload: Option<DrawnPayload>,
+    /// A model drew the workload: there is no original, and its times are those of no clock.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub of_model: bool,
     /// What the original was; null if the workload has none.
     pub original: Option<Original>,
     /// Events served; null where there is no simulator.
@@ -281,11 +284,15 @@ pub struct Original {
     pub connections: u64,
     /// Replayed TCP connections that began in the window and of which only totals are known (flow records).
     pub totals_only: u64,
-    /// Payload of the connections that are replayed: captured, missing, acknowledged, replayed (methods A.3).
+    /// Payload of the connections of the workload: captured, missing, acknowledged, replayed (methods A.3).
     pub payload: PayloadFacts,
-    /// What is not replayed: reason and count.
+    /// The same of those that began in the window; null of runs of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_payload: Option<PayloadFacts>,
+    /// What of the whole original is not replayed: reason and count.
     pub set_aside: BTreeMap<String, u64>,
-    /// Bytes of what is not replayed: reason, and payload of connections and flows or length on the wire of packets.
+    /// Bytes of that, by the same reasons: payload of connections and flows, length on the wire of packets. Of a workload that was drawn
+    /// from the original, in proportion to its payload.
     pub set_aside_bytes: BTreeMap<String, u64>,
     /// The most that passed from one side in one second, link headers included; null where nobody saw packets.
     pub busiest_second_bits_per_second: Option<u64>,
@@ -364,6 +371,11 @@ impl Facts {
 }
 
 impl Original {
+    /// Payload of the connections that results are of.
+    pub fn replayed_payload(&self) -> &PayloadFacts {
+        self.window_payload.as_ref().unwrap_or(&self.payload)
+    }
+
     /// What is not replayed, in words; empty if nothing is.
     pub fn set_aside_text(&self) -> String {
         set_aside_text(&self.set_aside)

@@ -328,7 +328,7 @@ fn other_payload(run: &Run) -> Vec<Warning> {
     }
     let of_capture = run.facts.original.as_ref().and_then(|original| {
         let [asked_bytes, sent_bytes] = [|of: &Payload| of.captured, |of: &Payload| of.replayed]
-            .map(|count| count(&original.payload.initiator) + count(&original.payload.acceptor));
+            .map(|count| count(&original.replayed_payload().total()));
         let warning = Warning::OtherPayload { asked_bytes, sent_bytes, from_side: None };
         differs(asked_bytes, sent_bytes, asked_bytes).then_some(warning)
     });
@@ -337,7 +337,7 @@ fn other_payload(run: &Run) -> Vec<Warning> {
 
 /// Says that much of what was acknowledged is in no data unit of the workload.
 fn unseen_payload(run: &Run) -> Option<Warning> {
-    let payload = &run.facts.original.as_ref()?.payload;
+    let payload = run.facts.original.as_ref()?.replayed_payload();
     let ends = [&payload.initiator, &payload.acceptor];
     let replayed: u64 = ends.iter().map(|end| end.replayed).sum();
     let unseen: u64 = ends.iter().map(|end| end.acknowledged.saturating_sub(end.replayed_missing())).sum();
@@ -349,7 +349,7 @@ fn unseen_payload(run: &Run) -> Option<Warning> {
 fn left_out_payload(run: &Run) -> Option<Warning> {
     let original = run.facts.original.as_ref()?;
     let left_out_bytes = *original.set_aside_bytes.get("connections-missing-bytes")?;
-    let replayed_bytes = original.payload.initiator.captured + original.payload.acceptor.captured;
+    let replayed_bytes = original.payload.total().captured;
     let captured = left_out_bytes + replayed_bytes;
     differs(captured, replayed_bytes, captured).then_some(Warning::LeftOutPayload { left_out_bytes, replayed_bytes })
 }

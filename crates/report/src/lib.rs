@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `run`, `load`, `facts` | a run's measurements, read from its folder; what run.json says of it |
-//! | `class`, `exchanges`, `silent` | values by kind of connection; exchanges that did not end; flows that never sent |
+//! | `class`, `active`, `exchanges`, `silent` | values by kind of connection; active connections over time; exchanges that did not end; flows that never sent |
 //! | `replications` | several seeds in one answer |
 //! | `quantities`, `summary`, `text`, `words` | a run in numbers; in words; counts in words |
 //! | `conclusion`, `worst` | what is concluded from a run; the verdict over several |
@@ -19,6 +19,7 @@
 
 #![forbid(unsafe_code)]
 
+mod active;
 pub mod answer;
 mod class;
 pub mod class_totals;

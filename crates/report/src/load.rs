@@ -51,6 +51,9 @@ impl Run {
             None => window.1.since(window.0),
         };
         let mut measured = Measurements::new(window, planned, folder.queue_interval()?);
+        if facts.of_model || facts.has_only_sources() {
+            measured.has_no_clock();
+        }
         for row in folder.connections()? {
             let row = row?;
             if !facts.classes.get(usize::from(row.class)).is_some_and(ClassFacts::is_source) {
@@ -66,7 +69,6 @@ impl Run {
         }
         folder.queue()?.try_for_each(|row| row.map(|row| measured.queue(&row)))?;
         folder.throughput()?.try_for_each(|row| row.map(|row| measured.throughput(&row)))?;
-        folder.active()?.try_for_each(|row| row.map(|row| measured.active(&row)))?;
         folder.sources()?.try_for_each(|row| row.map(|row| measured.source(&row)))?;
         folder.drops()?.try_for_each(|row| row.map(|row| measured.drop(&row)))?;
         measured.finish();

@@ -17,7 +17,7 @@ pub enum Metric {
     Duration,
     /// First byte of a request to last byte of its response (methods C.3).
     ResponseTime,
-    /// Connections between SYN and first FIN or RST, at whole seconds (methods C.4).
+    /// Connections between SYN and first FIN or RST, their mean number in each bin (methods C.4).
     ActiveConnections,
     /// Bytes on the link from left to right, per bin (methods C.6).
     ThroughputFromLeft,

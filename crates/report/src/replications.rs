@@ -42,8 +42,8 @@ pub struct OverSeeds {
     pub mean: f64,
     /// The smallest and the largest value.
     pub range: Interval,
-    /// Student's interval of the mean at 95 %, cut at zero (methods L.3); null with fewer than five seeds, where all have one value, and
-    /// where all seeds replay one draw of the workload.
+    /// Student's interval of the mean at 95 %, cut at zero (methods L.3); null with fewer than five seeds, where all have one value,
+    /// where all seeds replay one draw of the workload, and where a value is only a lower bound: the mean may be anywhere above.
     pub interval: Option<Interval>,
     /// Whether a seed's value is only a lower bound, because exchanges that had not ended reach it.
     pub is_bound: bool,
@@ -58,8 +58,9 @@ pub fn over_seeds(runs: &[Run]) -> Vec<OverSeeds> {
         let values: Vec<f64> = samples.iter().filter_map(|sample| statistic.of(sample)).collect();
         let bound = |low: fn(f64, f64) -> f64| values.iter().copied().reduce(low);
         let varies = values.windows(2).any(|pair| pair[0] != pair[1]);
+        let is_bound = samples.iter().any(|sample| statistic.is_bound(sample));
         let interval = Estimate::of_mean(&values)
-            .filter(|_| values.len() >= FEWEST_REPLICATIONS && varies && !is_one_draw)
+            .filter(|_| values.len() >= FEWEST_REPLICATIONS && varies && !is_one_draw && !is_bound)
             .map(|estimate| estimate.interval_from_zero(CONFIDENCE));
         Some(OverSeeds {
             metric,
@@ -68,7 +69,7 @@ pub fn over_seeds(runs: &[Run]) -> Vec<OverSeeds> {
             mean: values.iter().sum::<f64>() / values.len() as f64,
             range: Interval { low: bound(f64::min)?, high: bound(f64::max)? },
             interval,
-            is_bound: samples.iter().any(|sample| statistic.is_bound(sample)),
+            is_bound,
         })
     };
     ROWS.into_iter().filter_map(of_row).collect()
@@ -95,6 +96,7 @@ pub fn over_seeds_text(runs: &[Run]) -> String {
         let how = match row.interval {
             Some(_) => "95 % interval".to_owned(),
             None if row.n < runs.len() => format!("least to most of {}", row.n),
+            None if row.is_bound => "least to most, at least".to_owned(),
             None => "least to most".to_owned(),
         };
         let above = if row.is_bound { "> " } else { "" };

@@ -6,11 +6,12 @@ use flowloom_core::record::{DropReason, DropRecord, Outcome, PacketKind, QueueSa
 use flowloom_core::sketch::Sketch;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{LinkSide, Pattern};
-use flowloom_store::run_folder::{ActiveRow, AduRow, ConnectionRow, EpochRow, Point, ThroughputRow, TrafficPoint};
+use flowloom_store::run_folder::{AduRow, ConnectionRow, EpochRow, Point, ThroughputRow, TrafficPoint};
 use flowloom_store::silence::{ClockJumps, Stretches};
 
 pub use crate::class::{Class, Size};
 
+use crate::active::ActiveTime;
 use crate::class::PerPoint;
 use crate::class_totals::ClassTotals;
 use crate::exchanges::Exchanges;
@@ -169,10 +170,8 @@ pub struct Measurements {
     round_trip_times: PerPoint,
     /// Bytes: of the original and at the monitor.
     adu_sizes: PerPoint,
-    /// Connections active at the window's whole seconds, or at every [`Self::series_bin`] of them: original, replay.
-    pub active: [Vec<u64>; 2],
-    /// Connections active as of the last row, which hold until the next.
-    active_held: [u64; 2],
+    /// Active connections over time: original, replay.
+    active: [ActiveTime; 2],
     /// Packets of the whole run, drain included, by the side they come from: offered to the queue, carried by the link.
     pub offered_packets: [u64; 2],
     /// See [`Self::offered_packets`].
@@ -181,6 +180,8 @@ pub struct Measurements {
     pub traffic: BTreeMap<(TrafficPoint, LinkSide), Vec<Traffic>>,
     /// When each of them had any.
     stretches: BTreeMap<(TrafficPoint, LinkSide), Stretches>,
+    /// Whether its times are those of a capture's clock, or of another tool's.
+    has_clock: bool,
     /// How the clock jumps in the window: where the original has no traffic, or, without one, the run.
     clock_jumps: ClockJumps,
     /// The same at full resolution, of what the original and the replay's link carried.
@@ -273,12 +274,12 @@ impl Measurements {
             intended: Sketch::default(),
             round_trip_times: PerPoint::default(),
             adu_sizes: PerPoint::default(),
-            active: [Vec::new(), Vec::new()],
-            active_held: [0, 0],
+            active: [0, 1].map(|_| ActiveTime::new(window, bin)),
             offered_packets: [0; 2],
             carried_packets: [0; 2],
             traffic: BTreeMap::new(),
             stretches: BTreeMap::new(),
+            has_clock: true,
             clock_jumps: ClockJumps::default(),
             arrivals: BTreeMap::new(),
             queues: [Queue::default(), Queue::default()],
@@ -295,13 +296,22 @@ impl Measurements {
         }
     }
 
+    /// No clock that could jump: the workload is a model's, or there is none.
+    pub fn has_no_clock(&mut self) {
+        self.has_clock = false;
+    }
+
     fn holds(&self, time: Time) -> bool {
         self.window.0 <= time && time < self.window.1
     }
 
     /// Takes a connection; all connections come before the epochs and ADUs. Those that started outside the window
-    /// are left out (methods C.1).
+    /// are left out (methods C.1), but for the time that they are active in it.
     pub fn connection(&mut self, row: &ConnectionRow) {
+        self.active[0].add(row.start, row.original_end);
+        if let Some(start) = row.monitor_start {
+            self.active[1].add(start, row.monitor_end);
+        }
         if !self.holds(row.start) {
             return;
         }
@@ -480,21 +490,6 @@ impl Measurements {
         bins[index] += row.traffic.bytes;
     }
 
-    /// Takes the connections active from a whole second on; rows of a point come in order.
-    pub fn active(&mut self, row: &ActiveRow) {
-        let end = self.active_instants(row.time.min(self.window.1));
-        let (seconds, held) = (&mut self.active[row.point as usize], &mut self.active_held[row.point as usize]);
-        seconds.resize(end.max(seconds.len()), *held);
-        *held = row.connections;
-    }
-
-    /// How many of the instants at which active connections are counted lie in the window and before `end`.
-    fn active_instants(&self, end: Time) -> usize {
-        let first = self.window.0.as_nanos().div_ceil(SECOND.as_nanos()) * SECOND.as_nanos();
-        let step = self.series_bin(Metric::ActiveConnections).as_nanos();
-        end.as_nanos().saturating_sub(first).div_ceil(step) as usize
-    }
-
     /// Takes a flow of a source beside the workload; all flows come before the drops.
     pub fn source(&mut self, row: &SourceRecord) {
         if row.sent_packets.is_some() {
@@ -522,7 +517,8 @@ impl Measurements {
     pub fn finish(&mut self) {
         self.responses.finish();
         self.finish_unfinished();
-        self.clock_jumps = jumps(&std::mem::take(&mut self.stretches), self.window.0);
+        let stretches = std::mem::take(&mut self.stretches);
+        self.clock_jumps = if self.has_clock { jumps(&stretches, self.window.0) } else { ClockJumps::default() };
         let length = self.window.1.since(self.window.0);
         let bins = (length.as_nanos() / self.bin.as_nanos()).max(1) as usize;
         // Cuts a last, partial bin: it would look like a breakdown.
@@ -530,10 +526,6 @@ impl Measurements {
         self.links.values_mut().for_each(|link| link.carried.resize(bins, 0));
         for arrivals in self.arrivals.values_mut() {
             arrivals.resize((length.as_nanos() / arrivals.width.as_nanos()) as usize);
-        }
-        let instants = self.active_instants(self.window.1);
-        for (series, held) in self.active.iter_mut().zip(self.active_held) {
-            series.resize(instants, held);
         }
     }
 
@@ -623,9 +615,7 @@ impl Measurements {
         };
         const BOTH: [LinkSide; 2] = [LinkSide::Left, LinkSide::Right];
         match metric {
-            Metric::ActiveConnections => {
-                self.active[usize::from(point != Point::Original)].iter().map(|&count| count as f64).collect()
-            }
+            Metric::ActiveConnections => self.active[usize::from(point != Point::Original)].means(),
             Metric::ThroughputFromLeft => bits(&BOTH[..1], |traffic| traffic.bytes, 8.0),
             Metric::ThroughputFromRight => bits(&BOTH[1..], |traffic| traffic.bytes, 8.0),
             Metric::PacketArrivals => bits(&BOTH, |traffic| traffic.packets, 1.0),
@@ -669,7 +659,6 @@ impl Measurements {
     /// Width of the bins of [`Self::series`].
     pub fn series_bin(&self, metric: Metric) -> Duration {
         match metric {
-            Metric::ActiveConnections => self.bin.max(SECOND),
             Metric::QueueFromLeft | Metric::QueueFromRight => self.queue_interval * self.queue_stride(),
             _ => self.bin,
         }

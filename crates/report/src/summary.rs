@@ -108,7 +108,7 @@ pub struct Summary {
     pub queue_packets: Quantities,
     /// Throughput on the link.
     pub throughput: Throughput,
-    /// Active connections at whole seconds (methods C.4).
+    /// Active connections, their mean number in each bin (methods C.4).
     pub active_connections: SeriesQuantities,
     /// From left to right.
     pub left_to_right: Direction,

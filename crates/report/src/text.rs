@@ -281,7 +281,7 @@ fn preamble(run: &Run) -> Vec<(String, String)> {
     if let Some(original) = run.facts.original.as_ref().filter(|original| !original.set_aside.is_empty()) {
         lines.push(("  set aside   ".to_owned(), original.set_aside_text()));
     }
-    let payload = run.facts.original.as_ref().map(|original| original.payload).unwrap_or_default();
+    let payload = run.facts.original.as_ref().map(|original| *original.replayed_payload()).unwrap_or_default();
     if payload.total().missing > 0 {
         let text = missing_text(&payload.total(), payload.connections_with_missing);
         lines.push(("  missing     ".to_owned(), text));
@@ -347,7 +347,8 @@ fn table(text: &mut String, answer: &Answer, colour: bool) {
             // Padded before it is coloured: what colours a word has a length but no width.
             let gap = 11 - distance.said.len().min(11);
             let judgement = judged(&distance.said, colour);
-            let _ = write!(line, "{:7}{judgement}{:gap$} {}", distance.number(), "", distance.ratio());
+            let number = format!("{:6} ", distance.number());
+            let _ = write!(line, "{number}{judgement}{:gap$} {}", "", distance.ratio());
         }
         let _ = writeln!(text, "{}", line.trim_end());
     }

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use serde::Serialize;
 
-use crate::compare::{CLOSE, Comparison, Method, SAME, Score};
+use crate::compare::{Comparison, Judgement, Method, Score};
 use crate::gates::Gate;
 use crate::run::Run;
 use crate::warning::Warning;
@@ -34,16 +34,16 @@ pub enum Plausible {
 /// How far a replay is from its original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Likeness {
-    /// Every metric of the score card is within 0.02.
+    /// Every metric of the score card is judged the same.
     #[serde(rename = "same")]
     Same,
     /// There is no original, or the run is under other conditions.
     #[serde(rename = "not compared")]
     NotCompared,
-    /// Every metric is within 0.1.
+    /// Every metric is the same or close.
     #[serde(rename = "close")]
     Close,
-    /// A metric is farther off.
+    /// A metric is different.
     #[serde(rename = "different")]
     Different,
 }
@@ -104,11 +104,13 @@ impl Display for Plausible {
 }
 
 impl Likeness {
-    fn of(distance: f64) -> Likeness {
-        match distance {
-            distance if distance <= SAME => Likeness::Same,
-            distance if distance <= CLOSE => Likeness::Close,
-            _ => Likeness::Different,
+    /// `None` of too few values.
+    fn of(judgement: Judgement) -> Option<Likeness> {
+        match judgement {
+            Judgement::Same => Some(Likeness::Same),
+            Judgement::Close => Some(Likeness::Close),
+            Judgement::Different => Some(Likeness::Different),
+            Judgement::CannotTell => None,
         }
     }
 
@@ -187,7 +189,7 @@ fn accounted(gates: &[Gate]) -> Word<Accounted> {
     Word { word, reasons: worst.map(|gate| format!("{}: {}", gate.name, gate.found)).collect() }
 }
 
-/// The worst metric of the card decides, those that are not the same are the reasons.
+/// The worst judgement of the card decides, metrics that are not the same are the reasons.
 fn fidelity(run: &Run, with_original: Option<&Comparison>) -> Word<Likeness> {
     let not_compared = |why: String| Word { word: Likeness::NotCompared, reasons: vec![why] };
     // What was replayed in another structure has an original, and nothing that could be compared.
@@ -195,21 +197,27 @@ fn fidelity(run: &Run, with_original: Option<&Comparison>) -> Word<Likeness> {
         return not_compared(format!("under other conditions: {}", run.facts.changes.join(", ")));
     }
     let Some(comparison) = with_original else { return not_compared("there is no original".to_owned()) };
+    let judged: Vec<(&Score, Likeness)> =
+        comparison.card.iter().filter_map(|score| Some((score, Likeness::of(score.judgement)?))).collect();
     // A series has ten bins soon, of a single connection too.
-    let is_judged = |score: &Score| !score.metric.is_series() && score.distance.is_some();
-    let worst = comparison.worst_score().filter(|_| comparison.card.iter().any(is_judged));
-    let Some(worst) = worst.and_then(|score| score.distance) else {
+    let worst = judged.iter().map(|(_, likeness)| *likeness).max();
+    let Some(word) = worst.filter(|_| judged.iter().any(|(score, _)| !score.metric.is_series())) else {
         return not_compared("neither response times nor durations have ten values".to_owned());
     };
-    let mut apart: Vec<(&Score, f64)> =
-        comparison.card.iter().filter_map(|score| Some((score, score.distance?))).collect();
-    apart.retain(|(_, distance)| Likeness::of(*distance) != Likeness::Same);
-    apart.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-    let reason = |(score, distance): (&Score, f64)| match (score.method, &score.ratio) {
-        (Method::RatioOfMeans, Some(ratio)) => {
-            format!("{}: ratio of means {}", score.metric.plural(), ratio.show(flowloom_core::units::three_digits))
-        }
-        _ => format!("{}: tolerant KS {distance:.3}", score.metric.plural()),
+    let mut apart: Vec<&Score> =
+        judged.iter().filter(|(_, likeness)| *likeness != Likeness::Same).map(|(score, _)| *score).collect();
+    // Without a distance the original has nothing of what the replay has.
+    let distance = |score: &Score| score.distance.unwrap_or(f64::MAX);
+    apart.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
+    let reason = |score: &Score| {
+        let how = match (score.method, &score.ratio, score.distance) {
+            (Method::RatioOfMeans, Some(ratio), _) => {
+                format!("ratio of means {}", ratio.show(flowloom_core::units::three_digits))
+            }
+            (_, _, Some(distance)) => format!("tolerant KS {distance:.3}"),
+            (_, _, None) => "none in the original".to_owned(),
+        };
+        format!("{}: {how}", score.metric.plural())
     };
-    Word { word: Likeness::of(worst), reasons: apart.into_iter().map(reason).collect() }
+    Word { word, reasons: apart.into_iter().map(reason).collect() }
 }

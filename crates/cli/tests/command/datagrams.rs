@@ -82,6 +82,40 @@ fn a_replay_without_datagrams_says_so() {
     );
 }
 
+/// Draws and changed loads leave the flows out of the workload, and say so as a replay does.
+#[test]
+fn a_draw_says_what_it_leaves_out() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &mixed());
+    let said = bench.flowloom(&["run", "c.pcap", "-o", "r", "--vary", "jitter 10ms", "--seed", "1,2"]);
+    assert!(said.succeeded().out.contains("3 flows: 1 no data, 1 QUIC, 1 UDP"), "{}", said.out);
+    assert!(said.out.contains("2 flows of UDP or QUIC datagrams not replayed"), "{}", said.out);
+}
+
+/// A share of the load is one of what is sent.
+#[test]
+fn a_rate_in_percent_counts_the_datagrams_that_are_sent() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &mixed());
+    let rate = |datagrams: &str, vary: &str| {
+        let experiment = format!(
+            "workload = {{ source = \"c.pcap\", datagrams = \"{datagrams}\" }}\nrun.vary = \"{vary}\"\n\
+             network.bottleneck.rate = \"100%\"\n"
+        );
+        bench.file("x.toml", experiment.as_bytes());
+        let run = bench.json(&["run", "x.toml", "-o", "r", "--force", "--json"]);
+        run["rate_bits_per_second"].as_f64().unwrap()
+    };
+    let described = bench.json(&["describe", "c.pcap", "--json"]);
+    let seconds = described["capture"]["duration_ns"].as_f64().unwrap() / 1e9;
+    for vary in ["nothing", "jitter 1ms"] {
+        // An answer of 90 bytes and one of 1,200, each with 42 of Ethernet, IP and UDP.
+        let bits = 8.0 * (90.0 + 1_200.0 + 2.0 * 42.0) / seconds;
+        let more = rate("as-seen", vary) - rate("leave-out", vary);
+        assert!((more - bits).abs() < 40.0, "{vary}: {more}, not {bits}");
+    }
+}
+
 #[test]
 fn datagrams_alone_are_described_and_replayed() {
     let bench = Bench::new();

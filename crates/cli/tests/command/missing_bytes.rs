@@ -131,6 +131,51 @@ fn connections_left_out_for_holes_are_doubted() {
     let verdict = &bench.json(&["run", "c.pcap", "-o", "r", "--missing", "skip", "--json"])["verdict"]["plausible"];
     assert_eq!(verdict["word"], "doubtful", "{verdict}");
     assert!(verdict["reasons"][0].as_str().unwrap().contains("of captured payload are left out"), "{verdict}");
+    // Whatever else is changed, as much is left out beside as much: the captured payload of one connection beside the other.
+    for (name, keys) in [
+        ("jitter", "run = { vary = \"jitter 10ms\" }"),
+        ("blocks", "workload.load = { method = \"blocks\", factor = 1.0, block = \"1s\" }"),
+        ("structure", "workload.structure = \"a-b\""),
+        ("rtt", "workload.rtt = \"80ms\""),
+    ] {
+        let experiment = format!("workload.source = \"c.pcap\"\nworkload.missing = \"skip\"\n{keys}\n");
+        bench.file("e.toml", experiment.as_bytes());
+        let run = bench.json(&["run", "e.toml", "-o", name, "--json"]);
+        let is_left_out = |warning: &&Value| warning["kind"] == "left_out_payload";
+        let warning = run["warnings"].as_array().unwrap().iter().find(is_left_out);
+        let bytes = warning.map(|warning| [&warning["left_out_bytes"], &warning["replayed_bytes"]]);
+        assert_eq!(bytes, Some([&3_640.into(), &5_100.into()]), "{name}: {run}");
+        let run: Value = serde_json::from_slice(&std::fs::read(bench.path(name).join("run.json")).unwrap()).unwrap();
+        assert_eq!(run["original"]["set_aside"]["connections-missing-bytes"], 1, "{name}");
+    }
+}
+
+/// What results are of decides: here 1,460 of 5,100 bytes, or none, where the file lacks 1,460 of 206,500.
+#[test]
+fn holes_are_doubted_where_they_are_replayed() {
+    let bench = Bench::new();
+    let second = flowloom::time::Duration::from_secs(1);
+    let large = |at: u64| Traffic::default().connection(2, second * at, 1_400, 200_000).pcap()[24..].to_vec();
+    let hole = with_a_hole();
+    bench.file("first.pcap", &[&hole[..], &large(5)].concat());
+    let late = Traffic::default().connection(1, second * 2, 1_400, 200_000).pcap();
+    let mut behind = Traffic::default().connection(2, second * 5, 100, 5_000);
+    let lost = behind.packets.iter().position(|packet| packet.payload_bytes == 1460).unwrap() + 1;
+    behind.packets.remove(lost);
+    bench.file("last.pcap", &[&late[..], &behind.pcap()[24..]].concat());
+    for (name, capture, options, missing) in [
+        ("a", "first.pcap", &["--duration", "3s"][..], Some([3_640, 1_460, 1_460, 5_100])),
+        ("b", "first.pcap", &[], None),
+        ("c", "last.pcap", &["--duration", "4s"], None),
+    ] {
+        let run = bench.json(&[&["run", capture, "-o", name, "--json"], options].concat());
+        let plausible = if missing.is_some() { "doubtful" } else { "yes" };
+        assert_eq!(run["verdict"]["plausible"]["word"], plausible, "{name}: {run}");
+        let facts: Value = serde_json::from_slice(&std::fs::read(bench.path(name).join("run.json")).unwrap()).unwrap();
+        let counted = payload(&facts["original"]["window_payload"]);
+        assert_eq!(counted[3], run["payload_bytes"].as_u64().unwrap(), "{name}: as results count it");
+        assert!(missing.is_none_or(|missing| missing == counted), "{name}: {counted:?}");
+    }
 }
 
 /// One of two connections has a hole and no end in the capture.

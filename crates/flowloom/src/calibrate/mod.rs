@@ -17,7 +17,6 @@ use flowloom_models::generate::SourceModel;
 use flowloom_report::statistics::{LongEnough, RunLength};
 use flowloom_report::words::thousands;
 use flowloom_sim::{Classed, Config, LinkConfig, Progress as SimProgress};
-use flowloom_store::workload::WorkloadFacts;
 use serde_json::{Value, json};
 
 use crate::context::{Context, Progress, Step};
@@ -29,7 +28,7 @@ use crate::results;
 use crate::run::{Senders, config};
 use crate::warning::Warning;
 use crate::workload::generation::Generation;
-use crate::workload::load;
+use crate::workload::{load, source};
 
 use search::Search;
 
@@ -201,8 +200,7 @@ impl<'a> Job<'a> {
     ) -> Result<Job<'a>, Error> {
         let Asked { model, round_trips, bits } = asked;
         let bits = *bits;
-        let facts = WorkloadFacts::default();
-        let config = config(experiment, shape, senders, &facts, None)?;
+        let config = config(experiment, shape, senders, &source::Source::none(), None)?;
         let fast = Rate::from_bits_per_second(bits.saturating_mul(FASTER));
         // As good as no limit where no link is that fast.
         let fast = fast.filter(|fast| fast.impossible().is_none()).unwrap_or(Rate::UNLIMITED);

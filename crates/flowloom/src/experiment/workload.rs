@@ -127,9 +127,14 @@ impl Workload {
         ReplayModel { waits, lead_in: self.lead_in, t_close: self.t_close, writes, first_flight, acks }
     }
 
+    /// How long the workload goes on before the run begins.
+    pub fn prefill_length(&self) -> Duration {
+        self.prefill.as_ref().map_or(Duration::ZERO, |prefill| prefill.value)
+    }
+
     /// Where the run begins in the workload.
     pub fn prefill(&self) -> Prefill {
-        let prefill = Prefill::new(self.prefill.as_ref().map_or(Duration::ZERO, |prefill| prefill.value));
+        let prefill = Prefill::new(self.prefill_length());
         self.prefill_spread.as_ref().map_or(prefill, |spread| prefill.spread_over(spread.value))
     }
 }

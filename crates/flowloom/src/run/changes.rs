@@ -2,13 +2,17 @@
 //! with any of it answers another question than whether it is the capture.
 
 use flowloom_core::extract::TrafficSeries;
+use flowloom_core::tcp::keys::Stated;
 use flowloom_sim::keys::Topology;
 
 use crate::experiment::{Experiment, Network, RateChoice, Waits, Workload};
 use crate::workload::source::Source;
 
-/// The changes, each in a few words; none of a replay under the original's conditions.
+/// The changes, each in a few words; none of a replay under the original's conditions, and of a workload without an original.
 pub fn changes(experiment: &Experiment, source: &Source) -> Vec<String> {
+    if source.is_of_model() {
+        return Vec::new();
+    }
     let Experiment { workload, network, sources, run, tcp, .. } = experiment;
     let usual = Workload::default();
     let mut found = Vec::new();
@@ -23,7 +27,9 @@ pub fn changes(experiment: &Experiment, source: &Source) -> Vec<String> {
     say(!workload.lead_in, &|| "no lead-in".to_owned());
     say(!workload.t_close, &|| "no time to close".to_owned());
     say(!workload.replay.writes, &|| "no writes inside data units".to_owned());
-    say(workload.replay.options == Some(false), &|| "options of [tcp]".to_owned());
+    let Stated { profile: _, sack, timestamps, window_scaling, ecn } = tcp.stated();
+    let has_own_options = sack || timestamps || window_scaling || ecn;
+    say(has_own_options || workload.replay.options == Some(false), &|| "options of [tcp]".to_owned());
     say(!workload.replay.first_flight, &|| "no first-flight windows".to_owned());
     say(!workload.replay.acks, &|| "no acknowledgement policies".to_owned());
     let initial_window = tcp.own_initial_window();
@@ -98,6 +104,8 @@ mod tests {
             ("workload.lead-in", "false", "no lead-in"),
             ("workload.t-close", "false", "no time to close"),
             ("tcp.initial-window", "32", "initial window of 32 MSS"),
+            ("tcp.timestamps", "false", "options of [tcp]"),
+            ("workload.replay.options", "false", "options of [tcp]"),
             ("tcp.initial-window", "1", "initial window of 1 MSS"),
             ("workload.load", "{ method = \"thinning\", factor = 0.5 }", "another load"),
             ("run.vary", "blocks", "starts drawn anew"),

@@ -9,20 +9,21 @@ use flowloom_core::units::{Rate, three_digits};
 use flowloom_core::workload::LinkSide;
 use flowloom_report::facts::{LinkFacts, Topology};
 use flowloom_sim::{Config, LinkNumber, Summary};
-use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
 
 use crate::error::{Error, KeyError};
-use crate::experiment::{Experiment, LossChoice, Network, Part, Quantity, RateChoice, Shape};
+use crate::experiment::{DatagramModel, Experiment, LossChoice, Network, Part, Quantity, RateChoice, Shape};
 use crate::run::senders::Senders;
+use crate::workload::source::Source;
 
 /// The simulator's numbers of an experiment whose network has this shape.
 pub fn config(
     experiment: &Experiment,
     shape: &Shape,
     senders: &Senders<'_>,
-    facts: &WorkloadFacts,
+    source: &Source,
     traces: Option<[Arc<Trace>; 2]>,
 ) -> Result<Config, Error> {
+    let facts = &source.facts;
     let length = Duration::from_nanos(facts.capture.duration_ns);
     // A capture of one instant still has connections that start in it.
     if let Some(prefill) = &experiment.workload.prefill
@@ -45,8 +46,8 @@ pub fn config(
         ))
         .hint("connections start for measure.duration; without it, for the length of the capture"));
     }
-    // Jumps of the clock are no part of the time that carried the load.
-    let rate = |key: &str, choice: &Quantity<RateChoice>| link_rate(key, choice, facts, senders.sends_datagrams());
+    let datagrams = experiment.workload.datagrams;
+    let rate = |key: &str, choice: &Quantity<RateChoice>| link_rate(key, choice, source, datagrams);
     let network: Config = experiment.network.config(shape, window, traces, rate)?;
     let config = Config {
         classes: senders.classes(),
@@ -115,8 +116,8 @@ const UNKNOWN_RTT: Duration = Duration::from_millis(100);
 fn link_rate(
     key: &str,
     choice: &Quantity<RateChoice>,
-    facts: &WorkloadFacts,
-    sends_datagrams: bool,
+    source: &Source,
+    datagrams: DatagramModel,
 ) -> Result<Rate, Error> {
     const DEFAULT: f64 = 1e9;
     let computed = |bits: f64| {
@@ -127,22 +128,15 @@ fn link_rate(
             Error::from(KeyError::new(format!("{key}.rate"), problem)).hint("give another share of the load, or a rate")
         })
     };
-    let (traffic, length) = (&facts.traffic, facts.observed());
-    let directions = [LinkSide::Left, LinkSide::Right];
     let bits_per_second = |bytes: u64, time: Duration| 8.0 * bytes as f64 / time.as_secs_f64().max(1e-9);
     let bits = match choice.value {
         RateChoice::Fixed(rate) => return Ok(rate),
         RateChoice::Auto => {
-            let peak = bits_per_second(facts.capture.peak_10ms_bytes, TrafficSeries::WIDTH);
+            let peak = bits_per_second(source.facts.capture.peak_10ms_bytes, TrafficSeries::WIDTH);
             (2.0 * peak).max(DEFAULT)
         }
         RateChoice::OfLoad(factor) => {
-            if let (true, Some(bytes)) = (*traffic == TrafficFacts::default(), facts.capture.offered_link_bytes) {
-                // Of a workload that was made nobody saw packets.
-                let load = bytes.map(|bytes| bits_per_second(bytes, length));
-                return computed(factor * load[0].max(load[1]));
-            }
-            if *traffic == TrafficFacts::default() {
+            let Some(bytes) = source.link_bytes(datagrams) else {
                 return Err(Error::from(KeyError::new(
                     format!("{key}.rate"),
                     format_args!("of {choice} is relative to the original's load, which this workload does not know"),
@@ -150,9 +144,9 @@ fn link_rate(
                 .hint(
                     "give a rate, as in --rate 100mbit; captures and workloads extracted from them know their load",
                 ));
-            }
-            let bytes = |from| traffic.sent(from, sends_datagrams).total().bytes;
-            let load = directions.map(|from| bits_per_second(bytes(from), length));
+            };
+            // Jumps of the clock are no part of the time that carried the load.
+            let load = bytes.map(|bytes| bits_per_second(bytes, source.facts.observed()));
             factor * load[0].max(load[1])
         }
     };

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use flowloom_core::play::{ReplayModel, Script};
-use flowloom_core::record::Outcome;
-use flowloom_core::time::Time;
-use flowloom_core::workload::{Close, ConnectionVector};
+use flowloom_core::record::{ConnectionRecord, Outcome};
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::{Close, ConnectionVector, Pattern, Side};
 
 use crate::experiment::Workload;
 
@@ -34,9 +34,9 @@ impl Cut {
     }
 
     /// Takes a connection that ended like this.
-    pub fn connection(&mut self, vector: &ConnectionVector, outcome: Outcome) {
-        if outcome == Outcome::Unfinished && self.window.contains(&vector.start.since(Time::ZERO).as_nanos()) {
-            self.connections += u64::from(self.is_cut(vector));
+    pub fn connection(&mut self, vector: &ConnectionVector, ended: &ConnectionRecord) {
+        if ended.outcome == Outcome::Unfinished && self.window.contains(&vector.start.since(Time::ZERO).as_nanos()) {
+            self.connections += u64::from(self.is_cut(vector, ended));
         }
     }
 
@@ -45,23 +45,40 @@ impl Cut {
         self.connections
     }
 
-    /// Whether its waits alone, or its own end in the original, lie behind the end of the run.
-    fn is_cut(&self, vector: &ConnectionVector) -> bool {
+    /// Whether its waits and round trips alone, or its own end in the original, lie behind the end of the run; or whether all its data
+    /// arrived, and only its close was outstanding.
+    fn is_cut(&self, vector: &ConnectionVector, ended: &ConnectionRecord) -> bool {
+        let to_arrive = Side::BOTH.map(|side| vector.bytes(side)).iter().sum::<u64>();
+        if ended.delivered_bytes.iter().sum::<u64>() >= to_arrive {
+            return true;
+        }
         let script = Script::new(vector, &self.replay);
         let close_wait = (script.close() != Close::NotSeen).then(|| script.close_wait());
-        let waits = vector.start + script.waits() + close_wait.unwrap_or_default();
+        let waits = ended.start + script.waits() + round_trips(&script, ended.rtt) + close_wait.unwrap_or_default();
         let data = vector.data_span().map(|data| vector.start + data.last);
         let closed = vector.end().filter(|_| self.replay.t_close);
         waits > self.end || (self.keeps_times && closed.or(data).is_some_and(|end| end > self.end))
     }
 }
 
+/// What a handshake and transits of data take at least, each of them begun when the last is over, on a path with this round-trip time.
+fn round_trips(script: &Script, rtt: Duration) -> Duration {
+    let steps = script.steps();
+    let turns = match script.pattern() {
+        Pattern::Sequential => steps.chunk_by(|one, next| one.side == next.side).count() as u64,
+        Pattern::Concurrent => 1,
+    };
+    // The acceptor is established half a round trip after the initiator.
+    let is_acceptors =
+        script.pattern() == Pattern::Sequential && steps.first().is_some_and(|step| step.side == Side::Acceptor);
+    rtt + rtt * (turns + u64::from(is_acceptors)) / 2
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::experiment::Experiment;
-    use flowloom_core::time::Duration;
-    use flowloom_core::workload::{Adu, Side, Span};
+    use flowloom_core::workload::{Adu, Span};
 
     const SECS: fn(u64) -> Duration = Duration::from_secs;
 
@@ -86,8 +103,63 @@ mod tests {
         let replay = workload.replay_model();
         let (window, drain) = (SECS(window), SECS(1));
         let mut cut = Cut::new(&workload, replay, 0..window.as_nanos(), Time::ZERO + window + drain);
-        cut.connection(vector, outcome);
+        cut.connection(vector, &ended(vector, outcome));
         cut.connections()
+    }
+
+    /// Nothing arrived, on a path without any delay.
+    fn ended(vector: &ConnectionVector, outcome: Outcome) -> ConnectionRecord {
+        ConnectionRecord {
+            id: 0,
+            class: 0,
+            start: vector.start,
+            outcome,
+            established: None,
+            first_data: None,
+            last_data: None,
+            closed: None,
+            rtt: Duration::ZERO,
+            retransmissions: 0,
+            timeouts: 0,
+            delivered_bytes: [0; 2],
+        }
+    }
+
+    /// A request, half a second of thought, and a response: two round trips of 400 ms and the wait, 1.3 s from the SYN.
+    #[test]
+    fn what_no_network_could_finish_is_cut() {
+        let adu = |side, wait| Adu {
+            side,
+            bytes: 100,
+            missing_bytes: 0,
+            wait,
+            waiter: side.other(),
+            seen: None,
+            packets: None,
+        };
+        let thought = Some(Duration::from_millis(500));
+        let mut vector = ConnectionVector {
+            start: Time::ZERO + SECS(10),
+            adus: vec![adu(Side::Initiator, thought), adu(Side::Acceptor, None)],
+            ..ConnectionVector::default()
+        };
+        let is_cut = |vector: &ConnectionVector, end_ms: u64, delivered_bytes| {
+            let end = Time::ZERO + Duration::from_millis(end_ms);
+            let workload = Experiment::of("a.pcap").workload;
+            let mut cut = Cut::new(&workload, workload.replay_model(), 0..end.as_nanos(), end);
+            let rtt = Duration::from_millis(400);
+            cut.connection(vector, &ConnectionRecord { rtt, delivered_bytes, ..ended(vector, Outcome::Unfinished) });
+            cut.connections() == 1
+        };
+        assert!(is_cut(&vector, 11_299, [100, 0]) && !is_cut(&vector, 11_300, [100, 0]));
+        assert!(is_cut(&vector, 20_000, [100, 100]), "only its close is outstanding");
+        // An acceptor that speaks first waits for the end of the handshake: half a round trip more.
+        vector.adus.reverse();
+        vector.adus[0].wait = vector.adus[1].wait.take();
+        assert!(is_cut(&vector, 11_499, [0, 100]) && !is_cut(&vector, 11_500, [0, 100]));
+        vector.pattern = Pattern::Concurrent;
+        // Ends that do not take turns: each wait is of its own data, of which there is no more.
+        assert!(is_cut(&vector, 10_599, [0, 100]) && !is_cut(&vector, 10_600, [0, 100]));
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use flowloom_core::extract::KeptPayload;
 use flowloom_core::play::Placed;
 use flowloom_core::record::Recorder;
 use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::Protocol;
 use flowloom_live::remote::backend::Hosts;
 use flowloom_live::{LiveError, Observed, Options};
 use flowloom_sim::{Classed, Config, Progress as SimProgress, Summary};
@@ -46,6 +48,8 @@ pub struct Driven {
 /// What was noticed of a run while it went on; connections are those of the part that results are of.
 #[derive(Default)]
 pub struct Noticed {
+    /// Their payload, as the run has it to send.
+    pub payload: KeptPayload,
     /// Connections of which only totals are known.
     pub totals_only: u64,
     /// Connections whose waits contain a transit that is made again.
@@ -74,6 +78,9 @@ impl Drive<'_> {
         let placed = setup.senders.placed(vectors, config).inspect(|placed| {
             let Ok(Placed { vector, .. }) = placed else { return };
             if window.contains(&vector.start.since(Time::ZERO).as_nanos()) {
+                if vector.protocol == Protocol::Tcp {
+                    noticed.payload.add(vector);
+                }
                 noticed.totals_only += u64::from(load::is_of_totals(vector));
                 noticed.keep_transit += u64::from(load::keeps_transit(vector, config.replay.waits));
             }

@@ -21,11 +21,10 @@ use crate::run::config::topology;
 use crate::run::drive::{Driven, Noticed};
 use crate::run::plan::Plan;
 use crate::run::setup::{Prepared, Setup};
-use crate::run::workloads::{left_out_flows, set_aside};
 use crate::run::{live, plausibility};
 use crate::warning::Warning;
 use crate::workload::generation::Blocks;
-use crate::workload::source::{Source, file_name};
+use crate::workload::source::{Source, file_name, set_aside, unsent_flows};
 
 /// What run.json says beside the measurements of a run with these numbers. Inputs, options and seed decide it, nothing
 /// else (methods M.11).
@@ -53,7 +52,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     experiment.run.seeds = vec![seed];
     let topology = topology(&experiment.network, shape, config, summary);
     let classes = senders.facts(summary, &topology.links);
-    let Noticed { totals_only, keep_transit, evened, cut, incomplete } = noticed;
+    let Noticed { payload, totals_only, keep_transit, evened, cut, incomplete } = noticed;
     let (totals_only, keep_transit) = (*totals_only, *keep_transit);
     let assumed = (totals_only > 0).then_some(Warning::TotalsReplayed { connections: totals_only });
     let doubled = (keep_transit > 0).then_some(Warning::WaitsNotCorrected { connections: keep_transit });
@@ -68,8 +67,11 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
             Warning::WindowBehindRecord { start, covered }
         }
     });
-    let own: Vec<Warning> = clipped
-        .into_iter()
+    let own: Vec<Warning> = source
+        .warnings
+        .iter()
+        .cloned()
+        .chain(clipped)
         .chain(assumed)
         .chain(fewer_active(source))
         .chain(doubled)
@@ -102,6 +104,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         warnings: (capture.warnings.iter().cloned()).chain(own.iter().map(Warning::to_string)).collect(),
         changes: changes(&plan.experiment, source),
         drawn_payload: source.payload,
+        of_model: source.is_of_model(),
         original: source.path.as_ref().map(|_| Original {
             packets: capture.packets,
             duration_ns: capture.duration_ns,
@@ -109,7 +112,8 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
             connections: capture.connections.total,
             totals_only,
             payload: capture.payload,
-            set_aside: set_aside(plan, source),
+            window_payload: Some((*payload).into()),
+            set_aside: set_aside(&source.facts, plan.experiment.workload.datagrams),
             set_aside_bytes: capture.set_aside_bytes.clone(),
             loops: Some(Loops::new(&source.facts, scope)),
             busiest_second_bits_per_second: busiest_second(&source.facts.traffic, senders.sends_datagrams())
@@ -216,7 +220,7 @@ fn fewer_active(source: &Source) -> Option<Warning> {
 /// Says that flows of datagrams are not replayed, or that many not datagram by datagram, if there are any. Those of a model are as it
 /// has them.
 fn of_datagrams(plan: &Plan, source: &Source, evened: u64) -> Option<Warning> {
-    let left_out = left_out_flows(plan, source);
+    let left_out = unsent_flows(&source.facts, plan.experiment.workload.datagrams);
     if left_out > 0 {
         return Some(Warning::DatagramsNotReplayed { flows: left_out, of_capture: plan.kind == Kind::Capture });
     }

@@ -57,8 +57,8 @@ pub fn plan(experiment: &Experiment, options: &RunOptions, context: Context<'_>)
     let sources = workloads(&plan, &options.capture, context)?;
     let senders = Senders::new(&plan.experiment, &shape, plan.has_workload(), datagram_flows(&sources))?;
     let Some(source) = sources.first() else { return Ok(Needs::default()) };
-    let config = config(&plan.experiment, &shape, &senders, &source.facts, plan.traces.clone())
-        .map_err(|error| plan.located(error))?;
+    let config =
+        config(&plan.experiment, &shape, &senders, source, plan.traces.clone()).map_err(|error| plan.located(error))?;
     let flows = senders.flows(plan.experiment.run.seeds[0], config.window);
     let placed = senders.placed(source.vectors()?, &config).map(|placed| placed.map(Classed::from));
     let mut count = Count::new(&config);

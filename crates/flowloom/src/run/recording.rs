@@ -105,7 +105,7 @@ impl Recorder for Recording<'_> {
             return Ok(());
         }
         if let Record::Connection { original, ended, .. } = record {
-            self.cut.connection(original, ended.outcome);
+            self.cut.connection(original, ended);
         }
         if let Some(intervals) = &mut self.intervals {
             match record {

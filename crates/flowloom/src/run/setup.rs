@@ -125,7 +125,7 @@ impl<'a> Setup<'a> {
         if !plan.experiment.sources.is_empty() && source.facts.connections > experiment::FIRST_FLOW {
             return Err(Error::new("a workload of more than 2^31 connections cannot have sources beside it"));
         }
-        let config = config(&plan.experiment, self.shape, self.senders, &source.facts, plan.traces.clone());
+        let config = config(&plan.experiment, self.shape, self.senders, &source, plan.traces.clone());
         let config = Config { events: options.events, ..config.map_err(|error| plan.located(error))? };
         self.check_bins(&source, &config)?;
         let live = match options.on {

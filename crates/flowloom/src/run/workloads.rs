@@ -1,7 +1,5 @@
 //! The workloads of the runs of a plan: opened, extracted from captures, or made; and what of them is not replayed.
 
-use std::collections::BTreeMap;
-
 use flowloom_models::{FEWEST_BLOCKS, Variation};
 use flowloom_report::facts::set_aside_text;
 
@@ -12,25 +10,38 @@ use crate::extraction::CaptureOptions;
 use crate::run::plan::Plan;
 use crate::warning::Warning;
 use crate::workload::generation::{Blocks, Generation};
-use crate::workload::source::{Inputs, Source};
+use crate::workload::source::{Inputs, Source, set_aside, unsent_flows};
 
 /// One workload for all seeds, or one for each if it is drawn.
 ///
 /// # Errors
 /// What the inputs could not be read as, or the model not make; a workload without anything to replay.
 pub fn workloads(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> Result<Vec<Source>, Error> {
-    let sources = open_or_make(plan, capture, context)?;
-    sources.iter().try_for_each(|source| refuse_empty(plan, source))?;
-    let (seeds, variation) = (&plan.experiment.run.seeds, plan.experiment.run.variation());
-    let Some(first) = sources.first().filter(|source| source.path.is_some()) else { return Ok(sources) };
-    if variation.is_some() && !first.is_draw(variation) {
-        context.warn(&Warning::TooShortToDraw { length: first.facts.observed() });
-    } else if seeds.len() > 1 && !plan.experiment.draws() {
-        context.warn(&Warning::SeedsAlike);
-    } else if let Some(Blocks { length, count, .. }) = first.blocks.filter(|blocks| blocks.count < FEWEST_BLOCKS) {
-        context.warn(&Warning::FewBlocks { length, blocks: count });
+    let mut sources = open_or_make(plan, capture, context)?;
+    let seeds = &plan.experiment.run.seeds;
+    match &sources[..] {
+        [alone] => refuse_empty(plan, alone)?,
+        each => each.iter().zip(seeds).try_for_each(|(source, seed)| {
+            refuse_empty(plan, source).map_err(|error| error.note(format_args!("of the draw with seed {seed}")))
+        })?,
+    }
+    for source in sources.iter_mut().filter(|source| source.path.is_some()) {
+        source.warnings.extend(of_seeds(plan, source));
     }
     Ok(sources)
+}
+
+/// Says that the seeds of a run differ in nothing, or in little.
+fn of_seeds(plan: &Plan, source: &Source) -> Option<Warning> {
+    let run = &plan.experiment.run;
+    if run.variation().is_some() && !source.is_draw(run.variation()) {
+        Some(Warning::TooShortToDraw { length: source.facts.observed() })
+    } else if run.seeds.len() > 1 && !plan.experiment.draws() {
+        Some(Warning::SeedsAlike)
+    } else {
+        let few = source.blocks.filter(|blocks| blocks.count < FEWEST_BLOCKS);
+        few.map(|Blocks { length, count, .. }| Warning::FewBlocks { length, blocks: count })
+    }
 }
 
 fn open_or_make(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> Result<Vec<Source>, Error> {
@@ -66,19 +77,21 @@ fn open_or_make(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> 
 
 /// Refuses a workload without anything to replay.
 fn refuse_empty(plan: &Plan, source: &Source) -> Result<(), Error> {
-    if source.path.is_none() || source.facts.connections > left_out_flows(plan, source) {
+    let datagrams = plan.experiment.workload.datagrams;
+    let unsent = if datagrams == DatagramModel::LeaveOut { source.facts.datagram_flows } else { 0 };
+    if source.path.is_none() || source.facts.connections > unsent {
         return Ok(());
     }
     let error = Error::new("there is no connection to replay");
-    let flows = left_out_flows(plan, source);
+    let flows = unsent_flows(&source.facts, datagrams);
     if flows > 0 && plan.experiment.workload.model.is_some() {
         let left_out = Warning::DatagramsNotReplayed { flows, of_capture: false };
         return Err(error.note(left_out.cause()).hint_if(left_out.remedy()));
     }
     if plan.experiment.workload.is_made() {
-        return Err(error.hint("ask for a longer duration, or for more of them"));
+        return Err(error.hint("ask for a longer duration, for more of them, or for other seeds"));
     }
-    let error = match set_aside_text(&set_aside(plan, source)) {
+    let error = match set_aside_text(&set_aside(&source.facts, datagrams)) {
         reasons if reasons.is_empty() => error,
         reasons => error.note(format_args!("set aside: {reasons}")),
     };
@@ -88,21 +101,4 @@ fn refuse_empty(plan: &Plan, source: &Source) -> Result<(), Error> {
 /// Flows of datagrams of the workload with the most.
 pub fn datagram_flows(sources: &[Source]) -> u64 {
     sources.iter().map(|source| source.facts.datagram_flows).max().unwrap_or(0)
-}
-
-/// Flows of datagrams of the workload that are not sent.
-pub fn left_out_flows(plan: &Plan, source: &Source) -> u64 {
-    match plan.experiment.workload.datagrams {
-        DatagramModel::LeaveOut => source.facts.datagram_flows,
-        DatagramModel::AsSeen => 0,
-    }
-}
-
-/// What is not replayed, by reason: what extraction set aside, and flows of datagrams.
-pub fn set_aside(plan: &Plan, source: &Source) -> BTreeMap<String, u64> {
-    let (capture, datagram_flows) = (&source.facts.capture, left_out_flows(plan, source));
-    let quic = capture.datagrams.quic.flows.saturating_sub(capture.datagrams.quic.no_data).min(datagram_flows);
-    let flows = [("flows-udp", datagram_flows - quic), ("flows-quic", quic)];
-    let flows = flows.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count));
-    capture.set_aside.clone().into_iter().chain(flows).collect()
 }

@@ -3,6 +3,7 @@
 //! A first pass, where something must be known of all connections before the first is written, learns their round-trip times and their
 //! load. The second writes vectors one by one; where new starts need sorting, what does not fit in memory waits on disk.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use flowloom_core::rng::{Purpose, Stream};
@@ -30,7 +31,7 @@ use crate::experiment::{DatagramModel, Workload};
 use crate::bits::bits;
 use crate::warning::Warning;
 use crate::workload::load;
-use crate::workload::source::{Source, file_name, folder};
+use crate::workload::source::{Source, file_name, folder, set_aside};
 
 /// By how much thirds of a workload may differ before it cannot be said to have one load (methods A.11).
 const STATIONARY: f64 = 0.05;
@@ -81,7 +82,7 @@ pub struct Blocks {
     pub length: Duration,
     /// Whole blocks of the workload, at least two.
     pub count: u64,
-    /// Mean active connections that draws are expected to have, over those of the workload.
+    /// Mean active connections that draws are expected to have, over those of the workload, after a prefill.
     pub active_share: f64,
 }
 
@@ -116,23 +117,30 @@ impl Blocks {
 }
 
 /// Mean active connections of draws over those of a workload whose connections started at `begun` and stayed `open` for so long, or to its
-/// end; with the lengths of the workload and of a draw (methods M.5).
-fn active_share(begun: &[Time], open: &[Option<Duration>], block: Duration, [of, length]: [Duration; 2]) -> f64 {
+/// end, both after `from`; with the lengths of the workload and of a draw (methods M.5).
+fn active_share(
+    begun: &[Time],
+    open: &[Option<Duration>],
+    block: Duration,
+    from: Duration,
+    [of, length]: [Duration; 2],
+) -> f64 {
     let count = of.as_nanos() / block.as_nanos().max(1);
-    // Each slot of a draw is filled by one of the blocks.
-    let fillings = length.as_nanos().div_ceil(block.as_nanos().max(1)) as f64 / count.max(1) as f64;
     let (mut in_workload, mut in_draws) = (0.0, 0.0);
     for (start, open) in begun.iter().zip(open) {
         let seen = (Time::ZERO + of).since(*start);
         let open = open.map_or(seen, |open| open.min(seen));
-        in_workload += open.as_secs_f64();
+        let before = from.saturating_sub(start.since(Time::ZERO)).min(open);
+        in_workload += (open - before).as_secs_f64();
         let is_in_block = start.as_nanos() < (block * count).as_nanos();
         if is_in_block {
             let within = Duration::from_nanos(start.as_nanos() % block.as_nanos().max(1));
-            in_draws += fillings * Draw::mean_open(within, open, block, length);
+            let open_before = |end| Draw::open_before(end, within, open, block, length);
+            // Each slot of a draw is filled by one of the blocks.
+            in_draws += (open_before(length) - open_before(from)) / count.max(1) as f64;
         }
     }
-    let mean = |sum: f64, length: Duration| sum / length.as_secs_f64().max(1e-9);
+    let mean = |sum: f64, length: Duration| sum / length.saturating_sub(from).as_secs_f64().max(1e-9);
     if in_workload > 0.0 { mean(in_draws, length) / mean(in_workload, of) } else { 1.0 }
 }
 
@@ -206,10 +214,14 @@ impl Generation<'_> {
         vector.protocol == Protocol::Tcp || self.workload.datagrams == DatagramModel::AsSeen
     }
 
+    /// Whether connections start at other times than in the source, without the flows that are not sent.
+    fn has_new_starts(&self) -> bool {
+        self.workload.load.is_some() || self.variation.is_some()
+    }
+
     /// Jumps of the source's clock, which are left out where connections get new starts: nothing is drawn from a silence of years.
     fn clock_jumps(&self) -> ClockJumps {
-        let has_new_starts = self.workload.load.is_some() || self.variation.is_some();
-        let base = self.base.filter(|_| has_new_starts);
+        let base = self.base.filter(|_| self.has_new_starts());
         base.map_or_else(ClockJumps::default, |base| base.facts.clock_jumps())
     }
 
@@ -302,13 +314,13 @@ impl Generation<'_> {
                 Variation::Blocks => {
                     let block = block_length(of, &mut durations);
                     let count = of.as_nanos() / block.as_nanos();
-                    let active_share = active_share(&begun, &open, block, [of, length]);
+                    let active_share = active_share(&begun, &open, block, workload.prefill_length(), [of, length]);
                     let of_blocks = Blocks { length: block, count, active_share };
                     let draw = of_blocks.draw(&begun, length, seed)?;
                     blocks = draw.as_ref().map(|_| of_blocks);
                     draw
                 }
-                Variation::Jitter(by) => Some(Draw::of_jitter(by, length, seed)),
+                Variation::Jitter(by) => Some(Draw::of_jitter(by, of, seed)),
             };
             starts = draw.map(Starts::Drawn);
         }
@@ -412,17 +424,20 @@ impl Generation<'_> {
         let counted = CaptureFacts { duration_ns: load.duration.as_nanos(), offered_link_bytes, ..counted };
         let Some(base) = self.base else { return (counted, TrafficFacts::default()) };
         let of = &base.facts.capture;
+        // Flows of datagrams that are not sent are in no workload with other starts.
+        let datagrams = if self.has_new_starts() { self.workload.datagrams } else { DatagramModel::AsSeen };
         let of_base = CaptureFacts {
             unknown_side_connections: of.unknown_side_connections,
             warnings: of.warnings.clone(),
+            set_aside: set_aside(&base.facts, datagrams),
+            set_aside_bytes: in_proportion(of, &counted),
             ..counted
         };
         if self.variation.is_some() {
             // Every draw has the link of the original (methods M.5).
             let share = load.duration.as_secs_f64() / base.facts.observed().max(Duration::from_nanos(1)).as_secs_f64();
-            let datagrams = self.workload.datagrams == DatagramModel::AsSeen;
-            let offered = link_bytes(&base.facts, datagrams)
-                .map(|bytes| bytes.map(|bytes| (bytes as f64 * share).round() as u64));
+            let offered = base.link_bytes(self.workload.datagrams);
+            let offered = offered.map(|bytes| bytes.map(|bytes| (bytes as f64 * share).round() as u64));
             let of_base = CaptureFacts { peak_10ms_bytes: of.peak_10ms_bytes, offered_link_bytes: offered, ..of_base };
             return (of_base, TrafficFacts::default());
         }
@@ -435,8 +450,6 @@ impl Generation<'_> {
             duration_ns: of.duration_ns,
             peak_10ms_bytes: of.peak_10ms_bytes,
             first_packet_unix_ns: of.first_packet_unix_ns,
-            set_aside: of.set_aside.clone(),
-            set_aside_bytes: of.set_aside_bytes.clone(),
             ..of_base
         };
         (whole, base.facts.traffic.clone())
@@ -471,18 +484,20 @@ impl Generation<'_> {
     }
 }
 
+/// Bytes that the source set aside, by reason, in the proportion of the payload of its connections that is in the workload: a draw of half
+/// of them lacks half of what was set aside.
+fn in_proportion(source: &CaptureFacts, workload: &CaptureFacts) -> BTreeMap<String, u64> {
+    let [all, drawn] = [source, workload].map(|facts| u128::from(facts.payload.total().captured));
+    let of = |bytes: u64| match all {
+        0 => bytes,
+        _ => u64::try_from(u128::from(bytes) * drawn / all).unwrap_or(u64::MAX),
+    };
+    source.set_aside_bytes.iter().map(|(reason, bytes)| (reason.clone(), of(*bytes))).collect()
+}
+
 /// Adds the payload of `vector` to that of each side of the link.
 fn add_payload(to: &mut [u64; 2], vector: &ConnectionVector) {
     to.iter_mut().zip(offered(vector)).for_each(|(bytes, more)| *bytes = sum([*bytes, more.payload]));
-}
-
-/// Bytes that the workload brings to the link from each side, with its datagrams if they are sent: of the packets that were seen, else
-/// as estimated when it was made.
-fn link_bytes(facts: &WorkloadFacts, datagrams: bool) -> Option<[u64; 2]> {
-    if facts.traffic == TrafficFacts::default() {
-        return facts.capture.offered_link_bytes;
-    }
-    Some([LinkSide::Left, LinkSide::Right].map(|side| facts.traffic.sent(side, datagrams).total().bytes))
 }
 
 /// A load as JSON.
@@ -573,7 +588,7 @@ mod tests {
         let secs = Duration::from_secs;
         let (record, block) = (secs(100), secs(5));
         let begun: Vec<Time> = (0..100).map(|second| Time::ZERO + secs(second)).collect();
-        let expected = active_share(&begun, &vec![None; begun.len()], block, [record, record]);
+        let expected = active_share(&begun, &vec![None; begun.len()], block, Duration::ZERO, [record, record]);
         let mut open = 0.0;
         for seed in 0..400 {
             let draw = Draw::of_blocks(record, block, record, seed).unwrap();
@@ -589,6 +604,6 @@ mod tests {
         assert!(expected < 0.7, "{expected}");
         // What is over at once is not cut.
         let short = vec![Some(Duration::from_millis(1)); begun.len()];
-        assert!((active_share(&begun, &short, block, [record, record]) - 1.0).abs() < 1e-3);
+        assert!((active_share(&begun, &short, block, Duration::ZERO, [record, record]) - 1.0).abs() < 1e-3);
     }
 }

@@ -1,8 +1,10 @@
 //! The workloads of a run: as they are on disk, extracted from captures, or made for an experiment.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use flowloom_core::time::Duration;
+use flowloom_core::workload::LinkSide;
 use flowloom_models::Variation;
 use flowloom_report::facts::DrawnPayload;
 use flowloom_store::addresses::AddressBook;
@@ -12,9 +14,11 @@ use flowloom_store::workload::{TrafficFacts, WorkloadFacts, WorkloadReader, Work
 
 use crate::context::Context;
 use crate::error::Error;
+use crate::experiment::DatagramModel;
 use crate::extraction::{self, CaptureOptions};
 use crate::input::Kind;
 use crate::run::pipeline::Read;
+use crate::warning::Warning;
 use crate::workload::generation::{Blocks, Generation};
 use crate::workload::hosts::HostOptions;
 use crate::workload::load;
@@ -37,6 +41,8 @@ pub struct Source {
     pub payload: Option<DrawnPayload>,
     /// For how long packets were recorded; `None` where nobody saw packets.
     pub record: Option<Duration>,
+    /// What a reader of results should know of it.
+    pub warnings: Vec<Warning>,
 }
 
 /// The name of a workload in a run folder.
@@ -67,6 +73,7 @@ impl Source {
             blocks: None,
             payload: None,
             record: None,
+            warnings: Vec::new(),
         }
     }
 
@@ -118,9 +125,8 @@ impl Source {
         let path = staging.path().join(WORKLOAD_FILE);
         let made = generation.write(&path)?;
         context.explain(|| format!("workload for seed {}:\n{}", generation.seed, made.text()));
-        made.warnings().iter().for_each(|warning| context.warn(warning));
         let interrupted = generation.base.is_some_and(|base| base.interrupted);
-        let (blocks, payload) = (made.blocks, Some(made.payload));
+        let (blocks, payload, warnings) = (made.blocks, Some(made.payload), made.warnings());
         // As long as it was made, of a record of packets.
         let record = generation.base.and_then(|base| base.record).map(|_| length(&made.facts));
         Ok(Source {
@@ -132,7 +138,14 @@ impl Source {
             interrupted,
             blocks,
             payload,
+            warnings,
         })
+    }
+
+    /// Whether a model drew it: there is no original, and its times are those of no clock.
+    pub fn is_of_model(&self) -> bool {
+        let made_as = self.facts.provenance.options.get("workload");
+        made_as.and_then(|workload| workload.get("model")).is_some_and(|model| !model.is_null())
     }
 
     /// Whether it is a draw with `variation`: of a workload too short for two blocks, none is made.
@@ -150,6 +163,17 @@ impl Source {
         Ok(reader.into_iter().flatten())
     }
 
+    /// Bytes that it brings to the link from the left and from the right: of the packets that were seen and the flows of datagrams that are
+    /// sent, else as estimated when it was made. `None` where nobody knows.
+    pub fn link_bytes(&self, datagrams: DatagramModel) -> Option<[u64; 2]> {
+        let WorkloadFacts { traffic, capture, .. } = &self.facts;
+        if *traffic == TrafficFacts::default() {
+            return capture.offered_link_bytes;
+        }
+        let is_sent = datagrams == DatagramModel::AsSeen;
+        Some([LinkSide::Left, LinkSide::Right].map(|from| traffic.sent(from, is_sent).total().bytes))
+    }
+
     /// Moves a workload that was made for this run into its folder.
     pub fn keep(self, target: &Path) -> Result<(), Error> {
         let (Some(_staging), Some(path)) = (&self.staging, &self.path) else { return Ok(()) };
@@ -157,6 +181,29 @@ impl Source {
         let moved = std::fs::rename(path, &kept).and_then(|()| manifest::list(&kept));
         moved.map_err(|error| Error::new(format_args!("{}: {error}", kept.display())))
     }
+}
+
+/// The reasons under which flows of datagrams are counted that are not sent.
+const UNSENT: [&str; 2] = ["flows-udp", "flows-quic"];
+
+/// What of a workload is not replayed, by reason: what was set aside when it was made, and flows of datagrams unless they are sent.
+pub fn set_aside(facts: &WorkloadFacts, datagrams: DatagramModel) -> BTreeMap<String, u64> {
+    let mut set_aside = facts.capture.set_aside.clone();
+    if datagrams == DatagramModel::LeaveOut {
+        let quic = &facts.capture.datagrams.quic;
+        let quic = quic.flows.saturating_sub(quic.no_data).min(facts.datagram_flows);
+        let flows = UNSENT.into_iter().zip([facts.datagram_flows - quic, quic]);
+        flows
+            .filter(|(_, count)| *count > 0)
+            .for_each(|(reason, count)| *set_aside.entry(reason.to_owned()).or_default() += count);
+    }
+    set_aside
+}
+
+/// Flows of datagrams that are not sent, those that were left out when the workload was made among them.
+pub fn unsent_flows(facts: &WorkloadFacts, datagrams: DatagramModel) -> u64 {
+    let set_aside = set_aside(facts, datagrams);
+    UNSENT.iter().filter_map(|reason| set_aside.get(*reason)).sum()
 }
 
 /// How long packets of a workload were recorded, if they were.

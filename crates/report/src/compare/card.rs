@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::difference::{Clean, Difference, FEWEST};
+use super::outcome::Judgement;
 use crate::metric::Metric;
 use crate::statistics::QuantileRatio;
 
@@ -45,6 +46,8 @@ pub struct Score {
     pub distance: Option<f64>,
     /// Other / reference: of medians, of series of means. Null where that has no value.
     pub ratio: Option<QuantileRatio>,
+    /// What the difference means, as in the table of metrics.
+    pub judgement: Judgement,
     /// Of clean connections alone; null of series and between runs.
     pub clean: Option<Clean>,
 }
@@ -73,6 +76,7 @@ impl Score {
                 Method::TooFewValues => None,
             },
             ratio: if is_series { of_means.map(QuantileRatio::Is) } else { median },
+            judgement: difference.judgement,
             clean: difference.clean,
         }
     }

@@ -16,7 +16,7 @@ pub struct Unwritable(pub FitVariable);
 const LAWS: [(&str, FitVariable, bool); 4] = [
     ("request-bytes", FitVariable::RequestBytes, true),
     ("response-bytes", FitVariable::ResponseBytes, true),
-    ("think-ms", FitVariable::AcceptorWait, false),
+    ("think-ms", FitVariable::ThinkTime, false),
     ("rtt-ms", FitVariable::Rtt, true),
 ];
 

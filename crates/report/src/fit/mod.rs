@@ -10,6 +10,7 @@ mod written;
 use std::collections::BTreeMap;
 
 use flowloom_core::distribution::{Distribution, Law};
+use flowloom_core::play::Waits;
 use flowloom_core::sketch::Sketch;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Evidence, LinkSide, Pattern, Protocol, Side};
@@ -165,6 +166,10 @@ impl Fitter {
                 epochs += 1;
                 self.put(FitVariable::RequestBytes, epoch.request.map(|adu| adu.bytes));
                 self.put(FitVariable::ResponseBytes, epoch.response.map(|adu| adu.bytes));
+                // Models add the path's transits again, as a replay does.
+                let think = epoch.request.filter(|_| epoch.response.is_some()).and_then(|request| request.wait);
+                let transit = vector.ends.acceptor.min_transit;
+                self.put(FitVariable::ThinkTime, nanos(think.map(|raw| Waits::CORRECTED.replayed(raw, transit))));
             }
             self.put(FitVariable::Epochs, [epochs]);
         }
@@ -310,6 +315,36 @@ mod tests {
             assert!(found.laws[0].ks < 0.005_2 && found.laws[0].delta_aic < 10.0, "{:?}", found.laws[0]);
             assert!(found.laws.iter().all(|law| law.kind != "geometric"));
         }
+    }
+
+    /// Two answers after 60 and 25 ms, of which 40 and all 25 ms are the transit to the acceptor and back; the request without an
+    /// answer, and waits of concurrent connections, are no think times.
+    #[test]
+    fn think_times_are_those_of_answers_at_the_acceptor() {
+        let ms = Duration::from_millis;
+        let adu =
+            |side, wait, waiter| Adu { side, bytes: 10, missing_bytes: 0, wait, waiter, seen: None, packets: None };
+        let request = |wait| adu(Side::Initiator, Some(ms(wait)), Side::Acceptor);
+        let mut vector = ConnectionVector {
+            adus: vec![
+                request(60),
+                adu(Side::Acceptor, Some(ms(7)), Side::Initiator),
+                request(25),
+                adu(Side::Acceptor, Some(ms(7)), Side::Initiator),
+                adu(Side::Initiator, Some(ms(900)), Side::Initiator),
+                adu(Side::Initiator, None, Side::Initiator),
+            ],
+            ..ConnectionVector::default()
+        };
+        vector.ends.acceptor.min_transit = Some(ms(40));
+        let mut fitter = Fitter::default();
+        fitter.add(&vector);
+        vector.pattern = Pattern::Concurrent;
+        fitter.add(&vector);
+        let think = fitter.sketches[&FitVariable::ThinkTime].empirical();
+        let values: Vec<(u64, u64)> = think.steps().iter().map(|step| (step.value, step.count)).collect();
+        assert_eq!(values, [(0, 1), (20_000_000, 1)]);
+        assert_eq!(fitter.sketches[&FitVariable::AcceptorWait].count(), 4, "waits are as the monitor saw them");
     }
 
     #[test]

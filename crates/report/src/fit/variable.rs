@@ -17,6 +17,8 @@ pub enum FitVariable {
     InitiatorWait,
     /// Waits of acceptors after a data unit.
     AcceptorWait,
+    /// From the last byte of a request to the first of its response, at the acceptor: without the transit that a monitor sees in it.
+    ThinkTime,
     /// Payload of a connection, both ways.
     ConnectionBytes,
     /// First to last data byte.
@@ -33,13 +35,14 @@ pub enum FitVariable {
 
 impl FitVariable {
     /// All of them, in the order of reports.
-    pub const ALL: [FitVariable; 12] = [
+    pub const ALL: [FitVariable; 13] = [
         FitVariable::RequestBytes,
         FitVariable::ResponseBytes,
         FitVariable::AduBytes,
         FitVariable::Epochs,
         FitVariable::InitiatorWait,
         FitVariable::AcceptorWait,
+        FitVariable::ThinkTime,
         FitVariable::ConnectionBytes,
         FitVariable::Duration,
         FitVariable::Rtt,
@@ -56,6 +59,7 @@ impl FitVariable {
             FitVariable::Epochs => ("epochs", "Epochs per connection", "connections", Unit::Count),
             FitVariable::InitiatorWait => ("initiator-wait", "Wait of the initiator", "waits", Unit::Time),
             FitVariable::AcceptorWait => ("acceptor-wait", "Wait of the acceptor", "waits", Unit::Time),
+            FitVariable::ThinkTime => ("think-time", "Think time of the acceptor", "requests", Unit::Time),
             FitVariable::ConnectionBytes => ("connection-size", "Bytes per connection", "connections", Unit::Bytes),
             FitVariable::Duration => ("duration", "Connection duration", "connections", Unit::Time),
             FitVariable::Rtt => ("rtt", "Minimum round-trip time", "connections", Unit::Time),

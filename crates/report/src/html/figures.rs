@@ -284,10 +284,11 @@ pub(super) fn curves(sources: &[&Source<'_>], samples: &[Sample]) -> Vec<Line> {
 fn title(kind: &Kind, first: &Measurements) -> String {
     let bin = plain(&first.series_bin(kind.metric).to_string());
     match kind.metric {
-        Metric::Goodput | Metric::ThroughputFromLeft | Metric::ThroughputFromRight | Metric::PacketArrivals => {
-            format!("{} in bins of {bin}", kind.title)
-        }
-        Metric::ActiveConnections => format!("{} at each second", kind.title),
+        Metric::ActiveConnections
+        | Metric::Goodput
+        | Metric::ThroughputFromLeft
+        | Metric::ThroughputFromRight
+        | Metric::PacketArrivals => format!("{} in bins of {bin}", kind.title),
         Metric::QueueFromLeft | Metric::QueueFromRight if kind.distribution => format!("{}: distribution", kind.title),
         _ => kind.title.to_owned(),
     }

@@ -122,15 +122,29 @@ impl Scope {
     }
 
     fn active(&self) -> Provenance {
-        let points = if self.with_original { "'original' or 'replay'" } else { "'replay'" };
+        let [start, end] = [self.window.0, self.window.1].map(Time::as_nanos);
+        let width = self.bin.as_nanos().max(1);
+        let replay = "SELECT 'replay' AS point, monitor_start_ns AS since, monitor_end_ns AS until\n  FROM 'connections.parquet' \
+                      WHERE monitor_start_ns IS NOT NULL";
+        let (from, open) = match self.with_original {
+            true => (
+                "`start_ns` to `original_end_ns`, and `monitor_start_ns` to `monitor_end_ns`",
+                format!(
+                    "{replay}\n  UNION ALL SELECT 'original', start_ns, original_end_ns FROM 'connections.parquet'"
+                ),
+            ),
+            false => ("`monitor_start_ns` to `monitor_end_ns`", replay.to_owned()),
+        };
         Provenance {
             from: format!(
-                "`active.parquet`: `connections` where `point` is {points}; a count holds until the next row"
+                "`connections.parquet`: {from} (null: to the end); how long connections are open in each bin of {}, over its width",
+                self.bin
             ),
             query: format!(
-                "SELECT point, time_ns / 1e9 AS second, connections\nFROM 'active.parquet'\nWHERE time_ns < {}\n\
-                 ORDER BY point, time_ns;",
-                self.window.1.as_nanos()
+                "WITH open AS ({open}),\n  bins AS (SELECT unnest(range({start}, {end} - {width} + 1, {width})) AS bin)\n\
+                 SELECT point, bin / 1e9 AS second,\n  \
+                 sum(greatest(0, least(coalesce(until, {end}), bin + {width}) - greatest(since, bin))) / {width} AS connections\n\
+                 FROM bins, open\nGROUP BY point, bin ORDER BY point, bin;"
             ),
         }
     }

@@ -31,11 +31,7 @@ pub(super) struct Series {
 /// `metric` of `source`: of several seeds the mean in each bin, between the smallest and the largest of them.
 fn series_of(metric: Metric, source: &Source<'_>) -> Series {
     let measured = source.first();
-    let window_start = measured.window.0.as_secs_f64();
-    let (start, width) = match metric {
-        Metric::ActiveConnections => (window_start.ceil(), measured.series_bin(metric).as_secs_f64().max(1.0)),
-        _ => (window_start, measured.series_bin(metric).as_secs_f64()),
-    };
+    let (start, width) = (measured.window.0.as_secs_f64(), measured.series_bin(metric).as_secs_f64());
     let all: Vec<Vec<f64>> = source.runs().map(|run| values_of(metric, run, source.point)).collect();
     let bins = all.iter().map(Vec::len).min().unwrap_or(0);
     let across = |of: fn(f64, f64) -> f64| -> Vec<f64> {

@@ -7,7 +7,7 @@
 use flowloom_core::record::Traffic;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::LINK_HEADER_BYTES;
-use flowloom_core::workload::{ASSUMED_MSS, Adu, ConnectionVector, LinkSide, Side, Span};
+use flowloom_core::workload::{Adu, ConnectionVector, IpVersion, LinkSide, Side, Span};
 
 /// Width of the bins that missing bytes are counted in.
 pub(super) const WIDTH: Duration = Duration::from_millis(10);
@@ -72,10 +72,15 @@ pub(super) fn missing_traffic(
             let Some(seen) = unit.seen else { continue };
             let before = at;
             at = at.saturating_add(unit.bytes);
-            for (start, bytes) in spread(monitor.start, seen, |part, whole| {
-                missing.before(before.saturating_add(share(unit.bytes, part, whole)))
-            }) {
-                bins.push((from, start, on_the_link(bytes, monitor, side)));
+            let missing_before = |part| missing.before(before.saturating_add(part));
+            let mut passed = 0;
+            for (start, bytes) in
+                spread(monitor.start, seen, |part, whole| missing_before(share(unit.bytes, part, whole)))
+            {
+                // Bins cut no packet: each is counted in the bin in which its first missing byte passes.
+                let counted = segments(passed, monitor);
+                passed += bytes;
+                bins.push((from, start, on_the_link(bytes, segments(passed, monitor) - counted, monitor)));
             }
         }
     }
@@ -103,12 +108,27 @@ fn spread(start: Time, span: Span, upto: impl Fn(u64, u64) -> u64) -> Vec<(Time,
     bins
 }
 
-/// The traffic of `bytes` of payload on the link, in the replay's own segments and headers.
-fn on_the_link(bytes: u64, monitor: &ConnectionVector, side: Side) -> Traffic {
-    let end = &monitor.ends[side];
-    let packets = bytes.div_ceil(end.mss.map_or(ASSUMED_MSS, u64::from).max(1));
-    let (of_end, ip_bytes) = (end.packets.unwrap_or(0), end.ip_bytes.unwrap_or(0));
-    let headers = ip_bytes.saturating_sub(monitor.bytes(side)) / of_end.max(1) + u64::from(LINK_HEADER_BYTES);
+/// Bytes of a TCP header without options.
+const TCP_HEADER_BYTES: u32 = 20;
+
+/// Bytes of the timestamps option in each segment of a connection whose ends agreed on it, padded.
+const TIMESTAMPS: u64 = 12;
+
+/// Bytes of options in each data segment.
+fn option_bytes(monitor: &ConnectionVector) -> u64 {
+    let timestamps = Side::BOTH.into_iter().all(|side| monitor.ends[side].timestamps == Some(true));
+    if timestamps { TIMESTAMPS } else { 0 }
+}
+
+/// The full segments that `bytes` of payload take, the last of them as far as they fill it.
+fn segments(bytes: u64, monitor: &ConnectionVector) -> u64 {
+    bytes.div_ceil(monitor.agreed_mss().saturating_sub(option_bytes(monitor)).max(1))
+}
+
+/// The traffic of `bytes` of payload in so many packets on the link, with the headers of data segments.
+fn on_the_link(bytes: u64, packets: u64, monitor: &ConnectionVector) -> Traffic {
+    let ip_header = monitor.ip_version.unwrap_or(IpVersion::V4).header_bytes();
+    let headers = u64::from(LINK_HEADER_BYTES + ip_header + TCP_HEADER_BYTES) + option_bytes(monitor);
     let on_the_wire = bytes.saturating_add(packets.saturating_mul(headers));
     Traffic { packets, bytes: on_the_wire, payload_bytes: bytes }
 }
@@ -133,12 +153,32 @@ mod tests {
     fn missing_bytes_pass_with_their_unit() {
         // The second unit lacks half of its bytes, and its replay takes 20 ms.
         let original = vector(vec![unit(1_000, 0, 0, 1), unit(2_000, 1_000, 100, 400)]);
-        let mut monitor = vector(vec![unit(1_000, 0, 0, 1), unit(2_000, 0, 45, 65)]);
-        (monitor.ends.acceptor.packets, monitor.ends.acceptor.ip_bytes) = (Some(3), Some(3_000 + 3 * 40));
+        let monitor = vector(vec![unit(1_000, 0, 0, 1), unit(2_000, 0, 45, 65)]);
         let bins = missing_traffic(&original, &monitor);
-        let traffic = Traffic { packets: 1, bytes: 500 + 54, payload_bytes: 500 };
         let at = |millis| Time::ZERO + MS(millis);
-        assert_eq!(bins, [(LinkSide::Right, at(50), traffic), (LinkSide::Right, at(60), traffic)]);
+        // One packet of 1,460 bytes holds them all.
+        let [first, last] = [1, 0].map(|packets| Traffic { packets, bytes: 500 + 54 * packets, payload_bytes: 500 });
+        assert_eq!(bins, [(LinkSide::Right, at(50), first), (LinkSide::Right, at(60), last)]);
+    }
+
+    /// 20 packets of 1,448 bytes with timestamps take 2 s over a slow link: headers are of packets, not of the 200 bins.
+    #[test]
+    fn a_slow_unit_has_its_own_packets() {
+        let original = vector(vec![unit(28_960, 28_960, 0, 1)]);
+        let mut slow = vector(vec![unit(28_960, 0, 0, 2_000)]);
+        slow.ip_version = Some(IpVersion::V6);
+        for side in Side::BOTH {
+            (slow.ends[side].timestamps, slow.ends[side].mss) = (Some(true), Some(1_460));
+        }
+        let sum = missing_traffic(&original, &slow).into_iter().map(|(_, _, traffic)| traffic);
+        let sum = sum.reduce(|all, more| Traffic {
+            packets: all.packets + more.packets,
+            bytes: all.bytes + more.bytes,
+            payload_bytes: all.payload_bytes + more.payload_bytes,
+        });
+        // Link, IPv6, TCP, options.
+        let bytes = 28_960 + 20 * (14 + 40 + 20 + 12);
+        assert_eq!(sum, Some(Traffic { packets: 20, bytes, payload_bytes: 28_960 }));
     }
 
     /// A unit of years, as a jump of the clock makes them.

@@ -6,7 +6,7 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{LinkSide, Pattern};
 use flowloom_report::run::Measurements;
 use flowloom_report::{Facts, HostFacts, Run};
-use flowloom_store::run_folder::{ActivePoint, ActiveRow, ConnectionRow, EpochRow, Point, ThroughputRow, TrafficPoint};
+use flowloom_store::run_folder::{ConnectionRow, EpochRow, Point, ThroughputRow, TrafficPoint};
 
 const WINDOW: Duration = Duration::from_secs(10_000);
 const CONNECTIONS: u64 = 1_000_000;
@@ -75,12 +75,6 @@ pub fn ten_million_values() -> Run {
             let packets = 40 + stream.below(60);
             let traffic = Traffic { packets, bytes: packets * 900, payload_bytes: packets * 850 };
             measured.throughput(&ThroughputRow { point, link: 0, from: LinkSide::Left, start, width: BIN, traffic });
-        }
-    }
-    for second in 0..WINDOW.as_nanos() / 1_000_000_000 {
-        for point in [ActivePoint::Original, ActivePoint::Replay] {
-            let connections = 400 + stream.below(300);
-            measured.active(&ActiveRow { point, time: Time::ZERO + Duration::from_secs(second), connections });
         }
     }
     measured.finish();
