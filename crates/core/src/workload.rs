@@ -141,6 +141,29 @@ pub struct Pause {
     pub length: Duration,
 }
 
+/// A SYN or SYN/ACK that its sender sent again (methods A.13.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SynRepeat {
+    /// Its sender: of a SYN the initiator, of a SYN/ACK the acceptor.
+    pub side: Side,
+    /// Until its sender sent the next one, at the monitor.
+    pub wait: Duration,
+    /// What passed from the other end until then.
+    pub answer: SynAnswer,
+}
+
+/// What the other end answered to a SYN or SYN/ACK before that was sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum SynAnswer {
+    /// Nothing: it was lost behind the monitor, or nobody listened.
+    #[default]
+    None,
+    /// RST: it was refused.
+    Reset,
+    /// A SYN/ACK to the SYN, or the SYN again to the SYN/ACK.
+    Syn,
+}
+
 /// How an end acknowledges data in order (methods A.13.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AckPolicy {
@@ -614,6 +637,8 @@ pub struct ConnectionVector {
     pub adus: Vec<Adu>,
     /// Pauses of each end inside its ADUs, in their order.
     pub pauses: PerSide<Vec<Pause>>,
+    /// SYNs and SYN/ACKs that were sent again before the connection was established, in the order in which they were.
+    pub syn_repeats: Vec<SynRepeat>,
 }
 
 /// One request and its response; a half epoch lacks one of them (methods A.5.6).

@@ -6,6 +6,7 @@ use std::num::NonZeroU16;
 use flowloom_core::extract::{Identity, Missing, Observer, Seen};
 use flowloom_core::path::{self, DelayBox, FlowValues, Impaired, LinkEvent, LossBehind, PathDelays};
 use flowloom_core::plausibility::{LossEvents, Signal, Tally};
+use flowloom_core::play::{AtEnd, Syns};
 use flowloom_core::record::Recorder;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::Segment;
@@ -72,12 +73,14 @@ struct Path {
 }
 
 /// A part of the path where packets may be lost, doubled or overtaken.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Rough {
     /// Before the link.
     impaired: Option<Box<Impaired>>,
     /// Behind it.
     behind: Option<LossBehind>,
+    /// SYNs that are sent in vain.
+    syns: Option<Syns>,
     /// Packets on the way to the link that overtook others, by when they reach it: each has an event of its own.
     overtaking: Vec<Handle>,
 }
@@ -127,7 +130,7 @@ impl Flow {
                 let impaired = Impaired::new(impairments, values[side].loss, config.seed, id, side);
                 let behind = LossBehind::new(values[side].loss_behind, config.seed, id, side);
                 let is_rough = impaired.is_some() || behind.is_some();
-                is_rough.then(|| Box::new(Rough { impaired, behind, overtaking: Vec::new() }))
+                is_rough.then(|| Box::new(Rough { impaired, behind, ..Rough::default() }))
             },
         };
         let route = || Route {
@@ -162,6 +165,11 @@ impl Flow {
         let identifiers = Identifiers { id: vector.id, initiator_side: vector.initiator_side, class: *class };
         let mut flow = Flow::new(identifiers, config, &delays, values);
         flow.ip_version = ip_version(vector, config.class(*class));
+        for side in Side::BOTH {
+            if let Some(syns) = Syns::of(vector, side, &config.replay) {
+                flow.paths[side].rough.get_or_insert_default().syns = Some(syns);
+            }
+        }
         let flow = match origin {
             Origin::Workload { .. } => flow,
             Origin::Source { .. } => flow.unobserved(),
@@ -178,6 +186,17 @@ impl Flow {
                 let rest = bias.saturating_sub(from_link.delay());
                 from_link.shorten(bias);
                 to_link.shorten(rest);
+            }
+        }
+        self
+    }
+
+    /// The same between ends that cannot refuse connections: refused SYNs are lost.
+    #[must_use]
+    pub fn without_refusals(mut self) -> Flow {
+        for Path { rough, .. } in [&mut self.paths.initiator, &mut self.paths.acceptor] {
+            if let Some(rough) = rough {
+                rough.syns = rough.syns.take().map(Syns::without_refusals);
             }
         }
         self
@@ -334,10 +353,13 @@ impl Flow {
             },
         };
         network.directions[from as usize].duplicated += u64::from(copy.is_some());
+        let syns = rough.as_mut().and_then(|rough| rough.syns.as_mut()).filter(|_| segment.flags.syn());
+        let at_end = syns.map_or(AtEnd::Taken, |syns| syns.at_end(now));
         let mut handles = [None, None];
         for (place, due) in handles.iter_mut().zip([Some(due), copy]) {
             let Some(due) = due else { break };
             let handle = network.packets.insert(segment, bytes, [now, due], from);
+            network.packets.get_mut(handle).at_end = at_end;
             *place = Some(handle);
             self.in_flight += 1;
             let line = &mut self.routes[side].to_link;
@@ -365,9 +387,13 @@ impl Flow {
     ) -> Option<Segment> {
         let handle = self.take(slot, sender, now, network)?;
         let packet = network.packets.get(handle);
-        let segment = packet.segment;
+        let (segment, at_end) = (packet.segment, packet.at_end);
         self.count_arrival(sender, packet, now);
         network.packets.remove(handle);
+        if at_end == AtEnd::Refused {
+            self.send(slot, sender.other(), &segment.refusal(), now, network);
+            return None;
+        }
         Some(segment)
     }
 
@@ -389,9 +415,9 @@ impl Flow {
             network.events.push(network.packets.get(next).due, Event::Delivery { connection: slot, sender });
         }
         let from = self.link_side(sender);
-        if let Some(behind) = self.paths[sender].rough.as_mut().and_then(|rough| rough.behind.as_mut())
-            && behind.takes()
-        {
+        let behind = self.paths[sender].rough.as_mut().and_then(|rough| rough.behind.as_mut());
+        let is_taken = behind.is_some_and(LossBehind::takes);
+        if is_taken || network.packets.get(handle).at_end == AtEnd::Lost {
             // It was on its way until here, and the monitor has seen it.
             let packet = network.packets.get(handle);
             let (segment, sent, bytes) = (packet.segment, packet.sent, packet.link_bytes());

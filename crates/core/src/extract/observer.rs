@@ -20,6 +20,7 @@ use super::options::Missing;
 use super::recovery::{ASKING, COPY_WITH_ID, Duplicate, Late, Passed, Recovery};
 use super::seen::Seen;
 use super::sequence;
+use super::syns::Syns;
 use super::transit::{Handshake, NEVER};
 
 /// A jump in sequence numbers no capture gap explains (methods A.1.2).
@@ -78,6 +79,7 @@ pub struct Observer {
     closed_at: u64,
     ends: [End; 2],
     handshake: Handshake,
+    syns: Syns,
     close: Close,
     concurrent: bool,
     /// Nothing but SYNs passed.
@@ -96,6 +98,7 @@ impl Observer {
             closed_at: 0,
             ends: [End::new(), End::new()],
             handshake: Handshake::default(),
+            syns: Syns::default(),
             close: Close::NotSeen,
             concurrent: false,
             attempt: true,
@@ -150,7 +153,9 @@ impl Observer {
                 + end.flight.heap_bytes()
                 + end.acks.as_ref().map_or(0, |_| size_of::<Acks>())
         };
-        self.ends.iter().map(end).sum::<usize>() + self.other_space.as_ref().map_or(0, |_| size_of::<OtherSpace>())
+        self.ends.iter().map(end).sum::<usize>()
+            + self.syns.heap_bytes()
+            + self.other_space.as_ref().map_or(0, |_| size_of::<OtherSpace>())
     }
 
     /// The larger of both ends' largest windows, at least what needs no scaling.
@@ -192,6 +197,7 @@ impl Observer {
     /// The roles were told wrongly until now: a SYN or SYN/ACK came after other segments.
     pub fn swap_sides(&mut self) {
         self.ends.swap(0, 1);
+        self.syns.swap_sides();
         if let Some(space) = &mut self.other_space {
             space.side = space.side.other();
         }
@@ -320,6 +326,7 @@ impl Observer {
         if flags.rst() {
             // Neither its numbers nor its payload (methods A.1.6) are the connection's.
             own.rst = true;
+            self.syns.reset(sender);
             self.note_close(Close::Rst(sender));
             return Arrival::default();
         }
@@ -329,8 +336,12 @@ impl Observer {
                 (own.rst, peer.rst) = (false, false);
                 self.close = Close::NotSeen;
             }
-            if let Some(isn) = note_syn(own, peer, &mut self.handshake, now, seen) {
-                self.other_space.get_or_insert_with(|| Box::new(OtherSpace::new(sender, isn))).restart(isn);
+            match note_syn(own, peer, &mut self.handshake, now, seen) {
+                Some(isn) => {
+                    self.other_space.get_or_insert_with(|| Box::new(OtherSpace::new(sender, isn))).restart(isn);
+                }
+                None if !self.handshake.is_complete() => self.syns.passed(sender, now),
+                None => {}
             }
         } else {
             own.window = own.window.max(seen.window);
@@ -589,6 +600,7 @@ impl Observer {
                 .then(|| Duration::from_nanos(self.closed_at).saturating_sub(last_data)),
             adus,
             pauses,
+            syn_repeats: self.syns.take(),
         };
         (class, vector)
     }

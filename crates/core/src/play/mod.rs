@@ -9,6 +9,7 @@ mod player;
 mod prefill;
 mod put_away;
 mod script;
+mod syns;
 mod waits;
 
 pub use blocks::{BlockWriter, Late, Written};
@@ -19,6 +20,7 @@ pub use player::{AHEAD, Action, EpochTimes, Player};
 pub use prefill::{Placed, Prefill, open_for};
 pub use put_away::PutAway;
 pub use script::{Script, Step};
+pub use syns::{AtEnd, Syns};
 pub use waits::{Correction, MIN_WAIT, ReplayModel, Waits};
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ impl Prefill {
         // Of long connections little may be left.
         adus.shrink_to_fit();
         let before = Side::BOTH.map(|side| vector.bytes(side));
-        (vector.start, vector.adus) = (start, adus);
+        (vector.start, vector.adus, vector.syn_repeats) = (start, adus, Vec::new());
         for side in Side::BOTH {
             let over = before[side as usize] - vector.bytes(side);
             vector.pauses[side].retain_mut(|pause| {

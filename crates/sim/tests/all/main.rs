@@ -13,4 +13,5 @@ mod real_captures;
 mod round_trip;
 mod sources;
 mod structures;
+mod syns;
 mod tcp_truth;

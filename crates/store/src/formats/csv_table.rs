@@ -13,7 +13,7 @@ use super::limits::MOST_ADUS;
 use super::lines::Lines;
 use super::notes::Notes;
 use super::read_vectors::ReadVectors;
-use super::stored::{StoredAdu, StoredPause, StoredVector};
+use super::stored::{StoredAdu, StoredPause, StoredSynRepeat, StoredVector};
 
 /// Whether `head` begins one of the two forms; another program may have put names in quotation marks.
 pub(super) fn begins(head: &[u8]) -> bool {
@@ -97,11 +97,12 @@ const SEGMENTS: [&str; 19] = [
 /// The members of an ADU, in the order in which the column `adus` lists them.
 const ADU: [&str; 8] =
     ["side", "bytes", "missing_bytes", "wait_ns", "waiter", "first_seen_ns", "last_seen_ns", "packets"];
-/// The columns of pauses, and the members of a pause. Tables of version 1 lack them.
-const PAUSES: [&str; 2] = ["initiator_pauses", "acceptor_pauses"];
+/// The columns of lists behind the ADUs, which tables of version 1 lack, and the members of their records.
+const LISTS: [&str; 3] = ["initiator_pauses", "acceptor_pauses", "syn_repeats"];
 const PAUSE: [&str; 2] = ["after_bytes", "length_ns"];
+const SYN_REPEAT: [&str; 3] = ["side", "wait_ns", "answer"];
 /// Columns that hold words; those below hold truth values, all others numbers.
-const WORDS: [&str; 10] = [
+const WORDS: [&str; 11] = [
     "protocol",
     "ip_version",
     "evidence",
@@ -112,6 +113,7 @@ const WORDS: [&str; 10] = [
     "address",
     "side",
     "waiter",
+    "answer",
 ];
 const TRUTHS: [&str; 7] = ["complete", "handshake_repeated", "syn_seen", "rst_seen", "sack", "timestamps", "ecn"];
 /// Longest row: a connection of a million ADUs.
@@ -199,7 +201,7 @@ fn columns() -> Vec<String> {
         .into_iter()
         .chain(ends)
         .chain(["adus".to_owned()])
-        .chain(PAUSES.map(str::to_owned))
+        .chain(LISTS.map(str::to_owned))
         .collect()
 }
 
@@ -216,13 +218,14 @@ fn fields(mut stored: StoredVector) -> io::Result<Vec<String>> {
     let adus = listed(&ADU, std::mem::take(&mut stored.adus))?;
     let [initiator, acceptor] = [&mut stored.initiator_pauses, &mut stored.acceptor_pauses]
         .map(|pauses| listed(&PAUSE, pauses.take().unwrap_or_default()));
+    let syn_repeats = listed(&SYN_REPEAT, stored.syn_repeats.take().unwrap_or_default())?;
     let value = serde_json::to_value(stored)?;
     let mut fields: Vec<String> = CONNECTION.iter().map(|name| text(&value[*name])).collect();
     for end in ["initiator", "acceptor"] {
         fields.extend(END.iter().map(|name| text(&value[end][*name])));
         fields.extend(SEGMENTS.iter().map(|name| text(&value[end]["segments"][*name])));
     }
-    fields.extend([adus, initiator?, acceptor?]);
+    fields.extend([adus, initiator?, acceptor?, syn_repeats]);
     Ok(fields)
 }
 
@@ -272,7 +275,7 @@ impl CsvReader {
         }
         let columns = columns();
         let is_whole = |columns: &[String]| header.iter().eq(columns.iter().map(String::as_str));
-        if !is_whole(&columns) && !is_whole(&columns[..columns.len() - PAUSES.len()]) {
+        if !is_whole(&columns) && !is_whole(&columns[..columns.len() - LISTS.len()]) {
             return Err(lines.flaw(&Flaw::new("other columns than a table of connections has", EXPECTED)));
         }
         Ok(CsvReader { lines, notes: Notes::default() })
@@ -314,7 +317,7 @@ fn split(line: &[u8]) -> Result<StringRecord, Flaw> {
 /// The vector of a row.
 fn vector(record: &StringRecord) -> Result<ConnectionVector, Flaw> {
     let earlier = CONNECTION.len() + 2 * (END.len() + SEGMENTS.len()) + 1;
-    let width = earlier + PAUSES.len();
+    let width = earlier + LISTS.len();
     if record.len() != width && record.len() != earlier {
         let problem = format!("{} fields, and the header names {width}", record.len());
         return Err(Flaw::new(problem, "one value per column; was the row cut?"));
@@ -334,6 +337,7 @@ fn vector(record: &StringRecord) -> Result<ConnectionVector, Flaw> {
     stored.adus = adus(rest.next().unwrap_or_default())?;
     stored.initiator_pauses = pauses(rest.next().unwrap_or_default())?;
     stored.acceptor_pauses = pauses(rest.next().unwrap_or_default())?;
+    stored.syn_repeats = syn_repeats(rest.next().unwrap_or_default())?;
     stored.vector()
 }
 
@@ -372,11 +376,26 @@ fn adus(text: &str) -> Result<Vec<StoredAdu>, Flaw> {
 
 /// The pauses in a column, if there are any.
 fn pauses(text: &str) -> Result<Option<Vec<StoredPause>>, Flaw> {
+    some_of(text, &PAUSE, "a pause", "AFTER_BYTES:LENGTH_NS, with blanks between pauses")
+}
+
+/// The SYNs that were sent again in a column, if there are any.
+fn syn_repeats(text: &str) -> Result<Option<Vec<StoredSynRepeat>>, Flaw> {
+    some_of(text, &SYN_REPEAT, "a repeated SYN", "SIDE:WAIT_NS:ANSWER, with blanks between them")
+}
+
+/// The records that a field lists, if there are any.
+fn some_of<T: DeserializeOwned>(
+    text: &str,
+    names: &[&str],
+    what: &str,
+    expected: &'static str,
+) -> Result<Option<Vec<T>>, Flaw> {
     if text.split_ascii_whitespace().nth(MOST_ADUS).is_some() {
-        return Err(Flaw::new(format!("an end with more than {MOST_ADUS} pauses"), ""));
+        return Err(Flaw::new(format!("a list of more than {MOST_ADUS}, each {what}"), ""));
     }
-    let pauses = list(text, &PAUSE, "a pause", "AFTER_BYTES:LENGTH_NS, with blanks between pauses")?;
-    Ok((!pauses.is_empty()).then_some(pauses))
+    let records = list(text, names, what, expected)?;
+    Ok((!records.is_empty()).then_some(records))
 }
 
 /// The records that a field lists.

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
     AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, PerSide, Repaired, Repeated,
-    Segments, Side, Span,
+    Segments, Side, Span, SynRepeat,
 };
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ record! {
         pattern: String, complete: bool, handshake_repeated: bool, close: String, initiator: StoredEnd,
         acceptor: StoredEnd, adus: Vec<StoredAdu>;
         ip_version: String, label_subset: u64, label_id: u64, syn_rtt_ns: u64, stated_rtt_ns: u64, lifetime_ns: u64, t_close_ns: u64,
-        initiator_pauses: Vec<StoredPause>, acceptor_pauses: Vec<StoredPause>,
+        initiator_pauses: Vec<StoredPause>, acceptor_pauses: Vec<StoredPause>, syn_repeats: Vec<StoredSynRepeat>,
     }
 }
 
@@ -75,6 +75,11 @@ record! {
     StoredPause { after_bytes: u64, length_ns: u64; }
 }
 
+record! {
+    /// A SYN or SYN/ACK that was sent again.
+    StoredSynRepeat { side: String, wait_ns: u64, answer: String; }
+}
+
 fn name<T: Text>(value: T) -> String {
     T::NAMES.iter().find(|(_, known)| *known == value).map_or_else(String::new, |(name, _)| (*name).to_owned())
 }
@@ -113,6 +118,7 @@ impl From<&ConnectionVector> for StoredVector {
             adus: vector.adus.iter().map(StoredAdu::from).collect(),
             initiator_pauses: stored_pauses(&vector.pauses.initiator),
             acceptor_pauses: stored_pauses(&vector.pauses.acceptor),
+            syn_repeats: stored_syn_repeats(&vector.syn_repeats),
         }
     }
 }
@@ -218,6 +224,26 @@ fn pauses(stored: Option<Vec<StoredPause>>, bytes: u64) -> Result<Vec<Pause>, Fl
     Ok(pauses)
 }
 
+/// Nothing if there are none.
+fn stored_syn_repeats(repeats: &[SynRepeat]) -> Option<Vec<StoredSynRepeat>> {
+    let stored = |repeat: &SynRepeat| StoredSynRepeat {
+        side: name(repeat.side),
+        wait_ns: repeat.wait.as_nanos(),
+        answer: name(repeat.answer),
+    };
+    (!repeats.is_empty()).then(|| repeats.iter().map(stored).collect())
+}
+
+impl StoredSynRepeat {
+    fn repeat(self) -> Result<SynRepeat, Flaw> {
+        Ok(SynRepeat {
+            side: of_name(&self.side, "side")?,
+            wait: Duration::from_nanos(self.wait_ns),
+            answer: of_name(&self.answer, "answer")?,
+        })
+    }
+}
+
 impl StoredVector {
     /// The vector this says, if it can be one.
     pub(super) fn vector(self) -> Result<ConnectionVector, Flaw> {
@@ -249,6 +275,12 @@ impl StoredVector {
             t_close: time(self.t_close_ns),
             adus: self.adus.into_iter().map(StoredAdu::adu).collect::<Result<_, _>>()?,
             pauses: PerSide::default(),
+            syn_repeats: self
+                .syn_repeats
+                .unwrap_or_default()
+                .into_iter()
+                .map(StoredSynRepeat::repeat)
+                .collect::<Result<_, _>>()?,
         };
         for side in Side::BOTH {
             let own = vector.adus.iter().filter(|adu| adu.side == side);

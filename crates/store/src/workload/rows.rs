@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{
     AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, Repaired, Repeated, Segments, Side,
-    Span,
+    Span, SynAnswer, SynRepeat,
 };
 
 use crate::table::{Column, Row, column, derived, element, list};
@@ -60,12 +60,13 @@ impl Row for ConnectionVector {
         columns.extend([
             pauses("initiator_pauses", |v| &v.pauses.initiator, |v| &mut v.pauses.initiator),
             pauses("acceptor_pauses", |v| &v.pauses.acceptor, |v| &mut v.pauses.acceptor),
+            syn_repeats(),
         ]);
         columns
     }
 
     fn weight(&self) -> usize {
-        1 + self.adus.len() + self.pauses.initiator.len() + self.pauses.acceptor.len()
+        1 + self.adus.len() + self.pauses.initiator.len() + self.pauses.acceptor.len() + self.syn_repeats.len()
     }
 }
 
@@ -334,4 +335,15 @@ fn pauses(
         element("length_ns", |pause: &Pause| pause.length, |pause, x| pause.length = x),
     ];
     list(name, Pause::default(), get, get_mut, members).since(2)
+}
+
+/// The SYNs and SYN/ACKs that were sent again.
+fn syn_repeats() -> Column<ConnectionVector> {
+    let blank = SynRepeat { side: Side::Initiator, wait: Duration::ZERO, answer: SynAnswer::None };
+    let members = vec![
+        element("side", |repeat: &SynRepeat| repeat.side, |repeat, x| repeat.side = x),
+        element("wait_ns", |repeat: &SynRepeat| repeat.wait, |repeat, x| repeat.wait = x),
+        element("answer", |repeat: &SynRepeat| repeat.answer, |repeat, x| repeat.answer = x),
+    ];
+    list("syn_repeats", blank, |v: &ConnectionVector| &v.syn_repeats, |v| &mut v.syn_repeats, members).since(2)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
     AckPolicy, Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, IpVersion, Label,
-    LinkSide, Pattern, Pause, PerSide, Protocol, Segments, Side, Span,
+    LinkSide, Pattern, Pause, PerSide, Protocol, Segments, Side, Span, SynAnswer, SynRepeat,
 };
 use proptest::prelude::*;
 
@@ -146,39 +146,43 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
     let evidence =
         prop::sample::select(vec![Evidence::Packets, Evidence::VectorFile, Evidence::FlowRecord, Evidence::Model]);
     let places = [(); 2].map(|()| prop::collection::vec((any::<u16>(), duration()), 0..4));
-    (identity, (label, protocol, evidence), times, endpoint().boxed(), endpoint().boxed(), close, adus, places)
-        .prop_map(
-            |(identity, (label, (protocol, ip_version), evidence), times, initiator, acceptor, close, adus, places)| {
-                let [syn_rtt, stated_rtt, lifetime, t_close] = times;
-                let (id, start, initiator_side, initiator_rule, pattern, complete, handshake_repeated) = identity;
-                let [of_initiator, of_acceptor] = places;
-                let pauses = PerSide {
-                    initiator: pauses(&adus, Side::Initiator, of_initiator),
-                    acceptor: pauses(&adus, Side::Acceptor, of_acceptor),
-                };
-                ConnectionVector {
-                    id,
-                    label,
-                    protocol,
-                    ip_version,
-                    evidence,
-                    start: Time::from_nanos(start),
-                    initiator_side,
-                    initiator_rule,
-                    pattern,
-                    complete,
-                    handshake_repeated,
-                    syn_rtt,
-                    stated_rtt,
-                    lifetime,
-                    ends: PerSide { initiator, acceptor },
-                    close,
-                    t_close,
-                    adus,
-                    pauses,
-                }
-            },
-        )
+    let answer = prop::sample::select(vec![SynAnswer::None, SynAnswer::Reset, SynAnswer::Syn]);
+    let repeat = (side(), duration(), answer).prop_map(|(side, wait, answer)| SynRepeat { side, wait, answer });
+    let lists = (adus, places, prop::collection::vec(repeat, 0..3));
+    (identity, (label, protocol, evidence), times, endpoint().boxed(), endpoint().boxed(), close, lists).prop_map(
+        |(identity, (label, (protocol, ip_version), evidence), times, initiator, acceptor, close, lists)| {
+            let (adus, places, syn_repeats) = lists;
+            let [syn_rtt, stated_rtt, lifetime, t_close] = times;
+            let (id, start, initiator_side, initiator_rule, pattern, complete, handshake_repeated) = identity;
+            let [of_initiator, of_acceptor] = places;
+            let pauses = PerSide {
+                initiator: pauses(&adus, Side::Initiator, of_initiator),
+                acceptor: pauses(&adus, Side::Acceptor, of_acceptor),
+            };
+            ConnectionVector {
+                id,
+                label,
+                protocol,
+                ip_version,
+                evidence,
+                start: Time::from_nanos(start),
+                initiator_side,
+                initiator_rule,
+                pattern,
+                complete,
+                handshake_repeated,
+                syn_rtt,
+                stated_rtt,
+                lifetime,
+                ends: PerSide { initiator, acceptor },
+                close,
+                t_close,
+                adus,
+                pauses,
+                syn_repeats,
+            }
+        },
+    )
 }
 
 /// Pauses of `side` inside its data, at these shares of it.
