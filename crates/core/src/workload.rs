@@ -141,6 +141,21 @@ pub struct Pause {
     pub length: Duration,
 }
 
+/// A data segment that was lost (methods A.13.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LostSegment {
+    /// Bytes of all its ADUs that its sender had sent before its first byte.
+    pub after_bytes: u64,
+    /// Its payload.
+    pub bytes: u64,
+    /// Which transmission of its first byte it was, as far as the monitor can tell: 0 for the first, n for the n-th retransmission.
+    pub copy: u32,
+    /// It was lost before the monitor, which did not see it; else behind it.
+    pub before_monitor: bool,
+    /// When its next transmission passed the monitor, from the connection's start.
+    pub repaired: Duration,
+}
+
 /// A SYN or SYN/ACK that its sender sent again (methods A.13.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SynRepeat {
@@ -637,6 +652,8 @@ pub struct ConnectionVector {
     pub adus: Vec<Adu>,
     /// Pauses of each end inside its ADUs, in their order.
     pub pauses: PerSide<Vec<Pause>>,
+    /// Data segments of each end that were lost, by the place of their first byte, then by transmission.
+    pub losses: PerSide<Vec<LostSegment>>,
     /// SYNs and SYN/ACKs that were sent again before the connection was established, in the order in which they were.
     pub syn_repeats: Vec<SynRepeat>,
 }

@@ -6,7 +6,7 @@ use std::num::NonZeroU16;
 use flowloom_core::extract::{Identity, Missing, Observer, Seen};
 use flowloom_core::path::{self, DelayBox, FlowValues, Impaired, LinkEvent, LossBehind, PathDelays};
 use flowloom_core::plausibility::{LossEvents, Signal, Tally};
-use flowloom_core::play::{AtEnd, Syns};
+use flowloom_core::play::{AtEnd, Losses, LostAt, Syns};
 use flowloom_core::record::Recorder;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::Segment;
@@ -81,6 +81,8 @@ struct Rough {
     behind: Option<LossBehind>,
     /// SYNs that are sent in vain.
     syns: Option<Syns>,
+    /// Data that the original lost.
+    losses: Option<Losses>,
     /// Packets on the way to the link that overtook others, by when they reach it: each has an event of its own.
     overtaking: Vec<Handle>,
 }
@@ -166,8 +168,10 @@ impl Flow {
         let mut flow = Flow::new(identifiers, config, &delays, values);
         flow.ip_version = ip_version(vector, config.class(*class));
         for side in Side::BOTH {
-            if let Some(syns) = Syns::of(vector, side, &config.replay) {
-                flow.paths[side].rough.get_or_insert_default().syns = Some(syns);
+            let (syns, losses) = (Syns::of(vector, side, &config.replay), Losses::of(vector, side, &config.replay));
+            if syns.is_some() || losses.is_some() {
+                let rough = flow.paths[side].rough.get_or_insert_default();
+                (rough.syns, rough.losses) = (syns, losses);
             }
         }
         let flow = match origin {
@@ -341,6 +345,12 @@ impl Flow {
         }
         let Path { to_link, rough, .. } = &mut self.paths[side];
         let bytes = sized(segment, extra);
+        let at_end = rough.as_mut().map_or(Some(AtEnd::Taken), |rough| rough.at_end(segment, now));
+        let Some(at_end) = at_end else {
+            network.lose(now, self, from, segment, bytes);
+            self.note_signal(Signal::Dropped, side, segment, now, now);
+            return [None, None];
+        };
         let (due, copy) = match rough.as_mut().and_then(|rough| rough.impaired.as_mut()) {
             None => (to_link.pass(now, bytes), None),
             Some(impaired) => match impaired.pass(&network.config.path[from as usize], to_link, now, bytes) {
@@ -353,8 +363,6 @@ impl Flow {
             },
         };
         network.directions[from as usize].duplicated += u64::from(copy.is_some());
-        let syns = rough.as_mut().and_then(|rough| rough.syns.as_mut()).filter(|_| segment.flags.syn());
-        let at_end = syns.map_or(AtEnd::Taken, |syns| syns.at_end(now));
         let mut handles = [None, None];
         for (place, due) in handles.iter_mut().zip([Some(due), copy]) {
             let Some(due) = due else { break };
@@ -752,6 +760,20 @@ impl Flow {
             ip_version: Some(self.ip_version),
         };
         Some(observer.finish(identity, Missing::default()).1)
+    }
+}
+
+impl Rough {
+    /// What becomes of a segment at the other end because of what became of the original's; `None` if it is lost before.
+    fn at_end(&mut self, segment: &Segment, now: Time) -> Option<AtEnd> {
+        if segment.flags.syn() {
+            return Some(self.syns.as_mut().map_or(AtEnd::Taken, |syns| syns.at_end(now)));
+        }
+        match self.losses.as_mut().and_then(|losses| losses.sent(segment.sequence, segment.payload_bytes)) {
+            None => Some(AtEnd::Taken),
+            Some(LostAt::Behind) => Some(AtEnd::Lost),
+            Some(LostAt::Before) => None,
+        }
     }
 }
 

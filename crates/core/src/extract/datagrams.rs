@@ -166,6 +166,7 @@ impl DatagramObserver {
             t_close: None,
             adus,
             pauses: PerSide::default(),
+            losses: PerSide::default(),
             syn_repeats: Vec::new(),
         };
         (class, vector)

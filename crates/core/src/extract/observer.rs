@@ -9,7 +9,7 @@ use crate::workload::{
 };
 
 use super::acks::Acks;
-use super::adus::{self, Bytes, Stream};
+use super::adus::{self, Bytes, Found, Stream};
 use super::counts::Class;
 use super::coverage::Place;
 use super::doubled::OtherSpace;
@@ -17,7 +17,7 @@ use super::end::{End, WINDOWS_PER_JUMP};
 use super::gaps::{Gaps, MissingBytes};
 use super::offload;
 use super::options::Missing;
-use super::recovery::{ASKING, COPY_WITH_ID, Duplicate, Late, Passed, Recovery};
+use super::recovery::{ASKING, COPY_WITH_ID, Duplicate, Late, Passed, Repair};
 use super::seen::Seen;
 use super::sequence;
 use super::syns::Syns;
@@ -518,16 +518,22 @@ impl Observer {
         let min_rtt = self.min_rtt();
         let scaled = self.ends.iter().all(|end| end.window_scale.is_some());
         let recoveries = self.ends.each_mut().map(|end| end.recovery.take());
+        let near = |side: Side| identity.near.map(|near| near == side);
+        let transits = self.ends.each_ref().map(End::transit);
+        let [initiator, acceptor] = recoveries;
+        let repairs = [
+            initiator.map(|recovery| recovery.finish(min_rtt, transits[1], near(Side::Initiator))),
+            acceptor.map(|recovery| recovery.finish(min_rtt, transits[0], near(Side::Acceptor))),
+        ];
         let window = self.largest_window(scaled);
         let gaps = self.ends.each_mut().map(|end| end.take_gaps(window));
         let [initiator, acceptor] = &self.ends;
         let pattern = if self.concurrent { Pattern::Concurrent } else { Pattern::Sequential };
-        let is_lossy = recoveries.each_ref().map(Option::is_some);
         let streams = PerSide {
-            initiator: stream(initiator, &gaps[0], missing, is_lossy[0]),
-            acceptor: stream(acceptor, &gaps[1], missing, is_lossy[1]),
+            initiator: stream(initiator, &gaps[0], missing, repairs[0].as_ref()),
+            acceptor: stream(acceptor, &gaps[1], missing, repairs[1].as_ref()),
         };
-        let (adus, pauses) = adus::adus(&streams, pattern);
+        let Found { adus, pauses, losses } = adus::adus(&streams, pattern);
         let complete = self.ends.iter().any(|end| end.syn) && self.close != Close::NotSeen;
         let class = match () {
             () if adus.is_empty() => Class::NoData,
@@ -535,8 +541,7 @@ impl Observer {
             () => Class::Replayable { pattern, complete },
         };
         let established = self.handshake.established();
-        let [of_initiator, of_acceptor] = recoveries;
-        let endpoint = |side: Side, end: &End, recovery: Option<Box<Recovery>>, missing: MissingBytes| Endpoint {
+        let endpoint = |side: Side, end: &End, missing: MissingBytes| Endpoint {
             host: None,
             port: None,
             syn_seen: end.syn,
@@ -567,9 +572,7 @@ impl Observer {
                 missing_bytes: missing.all,
                 missing_acked_bytes: missing.acknowledged,
                 unacked_bytes: if end.acked == 0 { 0 } else { end.coverage.high().saturating_sub(end.acked) },
-                ..recovery
-                    .map(|recovery| recovery.finish(min_rtt, identity.near.map(|near| near == side)))
-                    .unwrap_or_default()
+                ..repairs[side as usize].as_ref().map(|repair| repair.segments).unwrap_or_default()
             }),
             stated_loss_ppm: None,
             first_flight: end.flight.window().filter(|_| !self.handshake.is_repeated()),
@@ -592,14 +595,15 @@ impl Observer {
             stated_rtt: None,
             lifetime: Some(Duration::from_nanos(self.now)),
             ends: PerSide {
-                initiator: endpoint(Side::Initiator, initiator, of_initiator, gaps[0].total()),
-                acceptor: endpoint(Side::Acceptor, acceptor, of_acceptor, gaps[1].total()),
+                initiator: endpoint(Side::Initiator, initiator, gaps[0].total()),
+                acceptor: endpoint(Side::Acceptor, acceptor, gaps[1].total()),
             },
             close: self.close,
             t_close: (self.close != Close::NotSeen)
                 .then(|| Duration::from_nanos(self.closed_at).saturating_sub(last_data)),
             adus,
             pauses,
+            losses,
             syn_repeats: self.syns.take(),
         };
         (class, vector)
@@ -621,10 +625,17 @@ pub(super) struct Remains {
     pub known: [bool; 2],
 }
 
-/// The data of an end, for its ADUs; some were lost or sent again if it `is_lossy`.
-fn stream<'a>(end: &'a End, gaps: &'a Gaps, missing: Missing, is_lossy: bool) -> Stream<'a> {
-    let pauses = end.writes.as_ref().map(|writes| writes.finish(end.clock.tick(), is_lossy));
-    Stream { runs: &end.runs, low: end.coverage.low(), gaps, missing, pauses: pauses.unwrap_or_default() }
+/// The data of an end, for its ADUs; some were lost or sent again if there is a `repair`.
+fn stream<'a>(end: &'a End, gaps: &'a Gaps, missing: Missing, repair: Option<&'a Repair>) -> Stream<'a> {
+    let pauses = end.writes.as_ref().map(|writes| writes.finish(end.clock.tick(), repair.is_some()));
+    Stream {
+        runs: &end.runs,
+        low: end.coverage.low(),
+        gaps,
+        missing,
+        pauses: pauses.unwrap_or_default(),
+        lost: repair.map_or(&[], |repair| &repair.lost),
+    }
 }
 
 /// SYN and SYN/ACK: options, numbering, handshake. Returns where another number space of `own` begins, if two SYN/ACKs
@@ -697,6 +708,9 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
             if orderly && !is_first && !seen.flags.fin() {
                 own.note_ack(&answered, ack - before, seen.payload_bytes > 0);
             }
+        }
+        if let Some(recovery) = &mut peer.recovery {
+            recovery.acknowledged(ack, now);
         }
         if peer.flight.awaits(ack) {
             let transits = peer.transits();

@@ -10,6 +10,7 @@ use crate::workload::{
 
 use super::{Class, Identity, Missing, Observer, Seen};
 
+mod losses;
 mod pauses;
 mod syns;
 

@@ -69,7 +69,8 @@ impl Prefill {
         let spans = spans(&vector, unknown_rtt);
         // Spans are told from the start, which moves.
         let start = Time::ZERO + scaled(vector.start.since(Time::ZERO), self.spread(), self.length);
-        let moved = |at: Duration| (vector.start + at).before(self.shift()).since(start);
+        let began = vector.start;
+        let moved = |at: Duration| (began + at).before(self.shift()).since(start);
         let closes = spans.iter().map(|span| span.1).max().unwrap_or_default() + vector.t_close.unwrap_or_default();
         let half_close = vector.half_close();
         let mut first_wait: PerSide<Option<Duration>> = PerSide::default();
@@ -107,6 +108,12 @@ impl Prefill {
             vector.pauses[side].retain_mut(|pause| {
                 pause.after_bytes = pause.after_bytes.saturating_sub(over);
                 pause.after_bytes > 0
+            });
+            vector.losses[side].retain_mut(|lost| {
+                let is_left = lost.after_bytes >= over;
+                lost.after_bytes = lost.after_bytes.saturating_sub(over);
+                lost.repaired = moved(lost.repaired.max(elapsed));
+                is_left
             });
         }
         Some(Placed { vector, in_progress: true })

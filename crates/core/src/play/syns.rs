@@ -35,7 +35,7 @@ impl Syns {
         let own = vector.syn_repeats.iter().filter(|repeat| model.syn && repeat.side == side);
         let vain: Box<[_]> = own
             .map(|repeat| {
-                next = next + repeat.wait;
+                next += repeat.wait;
                 (next, repeat.answer)
             })
             .collect();

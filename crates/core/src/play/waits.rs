@@ -71,6 +71,8 @@ pub struct ReplayModel {
     pub acks: bool,
     /// SYNs and SYN/ACKs that were sent again.
     pub syn: bool,
+    /// Losses at their places.
+    pub losses: bool,
 }
 
 impl ReplayModel {
@@ -83,6 +85,7 @@ impl ReplayModel {
         first_flight: false,
         acks: false,
         syn: false,
+        losses: false,
     };
 
     /// Profile `aikat-2010`: {500 ms, none}, no lead-in, closes at once.
@@ -94,9 +97,18 @@ impl ReplayModel {
         ReplayModel { lead_in: true, ..self }
     }
 
-    /// `waits` with lead-in and time to close (the default of methods M.3).
+    /// `waits` with lead-in and time to close (the default of methods M.3), and all else but losses, which a network makes of its own.
     pub const fn with_waits(waits: Waits) -> ReplayModel {
-        ReplayModel { waits, lead_in: true, t_close: true, writes: true, first_flight: true, acks: true, syn: true }
+        ReplayModel {
+            waits,
+            lead_in: true,
+            t_close: true,
+            writes: true,
+            first_flight: true,
+            acks: true,
+            syn: true,
+            losses: false,
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod cells;
 mod common;
 mod dumbbell;
 mod link_truth;
+mod losses;
 mod networks;
 mod options;
 mod path;

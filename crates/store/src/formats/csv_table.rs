@@ -13,7 +13,7 @@ use super::limits::MOST_ADUS;
 use super::lines::Lines;
 use super::notes::Notes;
 use super::read_vectors::ReadVectors;
-use super::stored::{StoredAdu, StoredPause, StoredSynRepeat, StoredVector};
+use super::stored::{StoredAdu, StoredLoss, StoredPause, StoredSynRepeat, StoredVector};
 
 /// Whether `head` begins one of the two forms; another program may have put names in quotation marks.
 pub(super) fn begins(head: &[u8]) -> bool {
@@ -98,9 +98,10 @@ const SEGMENTS: [&str; 19] = [
 const ADU: [&str; 8] =
     ["side", "bytes", "missing_bytes", "wait_ns", "waiter", "first_seen_ns", "last_seen_ns", "packets"];
 /// The columns of lists behind the ADUs, which tables of version 1 lack, and the members of their records.
-const LISTS: [&str; 3] = ["initiator_pauses", "acceptor_pauses", "syn_repeats"];
+const LISTS: [&str; 5] = ["initiator_pauses", "acceptor_pauses", "syn_repeats", "initiator_losses", "acceptor_losses"];
 const PAUSE: [&str; 2] = ["after_bytes", "length_ns"];
 const SYN_REPEAT: [&str; 3] = ["side", "wait_ns", "answer"];
+const LOSS: [&str; 5] = ["after_bytes", "bytes", "copy", "before_monitor", "repaired_ns"];
 /// Columns that hold words; those below hold truth values, all others numbers.
 const WORDS: [&str; 11] = [
     "protocol",
@@ -115,7 +116,8 @@ const WORDS: [&str; 11] = [
     "waiter",
     "answer",
 ];
-const TRUTHS: [&str; 7] = ["complete", "handshake_repeated", "syn_seen", "rst_seen", "sack", "timestamps", "ecn"];
+const TRUTHS: [&str; 8] =
+    ["complete", "handshake_repeated", "syn_seen", "rst_seen", "sack", "timestamps", "ecn", "before_monitor"];
 /// Longest row: a connection of a million ADUs.
 const MOST_LINE_BYTES: usize = 256 << 20;
 
@@ -219,13 +221,15 @@ fn fields(mut stored: StoredVector) -> io::Result<Vec<String>> {
     let [initiator, acceptor] = [&mut stored.initiator_pauses, &mut stored.acceptor_pauses]
         .map(|pauses| listed(&PAUSE, pauses.take().unwrap_or_default()));
     let syn_repeats = listed(&SYN_REPEAT, stored.syn_repeats.take().unwrap_or_default())?;
+    let [of_initiator, of_acceptor] = [&mut stored.initiator_losses, &mut stored.acceptor_losses]
+        .map(|losses| listed(&LOSS, losses.take().unwrap_or_default()));
     let value = serde_json::to_value(stored)?;
     let mut fields: Vec<String> = CONNECTION.iter().map(|name| text(&value[*name])).collect();
     for end in ["initiator", "acceptor"] {
         fields.extend(END.iter().map(|name| text(&value[end][*name])));
         fields.extend(SEGMENTS.iter().map(|name| text(&value[end]["segments"][*name])));
     }
-    fields.extend([adus, initiator?, acceptor?, syn_repeats]);
+    fields.extend([adus, initiator?, acceptor?, syn_repeats, of_initiator?, of_acceptor?]);
     Ok(fields)
 }
 
@@ -338,6 +342,8 @@ fn vector(record: &StringRecord) -> Result<ConnectionVector, Flaw> {
     stored.initiator_pauses = pauses(rest.next().unwrap_or_default())?;
     stored.acceptor_pauses = pauses(rest.next().unwrap_or_default())?;
     stored.syn_repeats = syn_repeats(rest.next().unwrap_or_default())?;
+    stored.initiator_losses = losses(rest.next().unwrap_or_default())?;
+    stored.acceptor_losses = losses(rest.next().unwrap_or_default())?;
     stored.vector()
 }
 
@@ -382,6 +388,11 @@ fn pauses(text: &str) -> Result<Option<Vec<StoredPause>>, Flaw> {
 /// The SYNs that were sent again in a column, if there are any.
 fn syn_repeats(text: &str) -> Result<Option<Vec<StoredSynRepeat>>, Flaw> {
     some_of(text, &SYN_REPEAT, "a repeated SYN", "SIDE:WAIT_NS:ANSWER, with blanks between them")
+}
+
+/// The lost segments in a column, if there are any.
+fn losses(text: &str) -> Result<Option<Vec<StoredLoss>>, Flaw> {
+    some_of(text, &LOSS, "a loss", "AFTER_BYTES:BYTES:COPY:BEFORE_MONITOR:REPAIRED_NS, with blanks between losses")
 }
 
 /// The records that a field lists, if there are any.

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, PerSide, Repaired, Repeated,
-    Segments, Side, Span, SynRepeat,
+    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, LostSegment, Pause, PerSide, Repaired,
+    Repeated, Segments, Side, Span, SynRepeat,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,7 @@ record! {
         acceptor: StoredEnd, adus: Vec<StoredAdu>;
         ip_version: String, label_subset: u64, label_id: u64, syn_rtt_ns: u64, stated_rtt_ns: u64, lifetime_ns: u64, t_close_ns: u64,
         initiator_pauses: Vec<StoredPause>, acceptor_pauses: Vec<StoredPause>, syn_repeats: Vec<StoredSynRepeat>,
+        initiator_losses: Vec<StoredLoss>, acceptor_losses: Vec<StoredLoss>,
     }
 }
 
@@ -80,6 +81,11 @@ record! {
     StoredSynRepeat { side: String, wait_ns: u64, answer: String; }
 }
 
+record! {
+    /// A data segment that was lost.
+    StoredLoss { after_bytes: u64, bytes: u64, copy: u32, before_monitor: bool, repaired_ns: u64; }
+}
+
 fn name<T: Text>(value: T) -> String {
     T::NAMES.iter().find(|(_, known)| *known == value).map_or_else(String::new, |(name, _)| (*name).to_owned())
 }
@@ -119,6 +125,8 @@ impl From<&ConnectionVector> for StoredVector {
             initiator_pauses: stored_pauses(&vector.pauses.initiator),
             acceptor_pauses: stored_pauses(&vector.pauses.acceptor),
             syn_repeats: stored_syn_repeats(&vector.syn_repeats),
+            initiator_losses: stored_losses(&vector.losses.initiator),
+            acceptor_losses: stored_losses(&vector.losses.acceptor),
         }
     }
 }
@@ -234,6 +242,29 @@ fn stored_syn_repeats(repeats: &[SynRepeat]) -> Option<Vec<StoredSynRepeat>> {
     (!repeats.is_empty()).then(|| repeats.iter().map(stored).collect())
 }
 
+/// Nothing if there are none.
+fn stored_losses(losses: &[LostSegment]) -> Option<Vec<StoredLoss>> {
+    let stored = |lost: &LostSegment| {
+        let LostSegment { after_bytes, bytes, copy, before_monitor, repaired } = *lost;
+        StoredLoss { after_bytes, bytes, copy, before_monitor, repaired_ns: repaired.as_nanos() }
+    };
+    (!losses.is_empty()).then(|| losses.iter().map(stored).collect())
+}
+
+/// The lost segments of an end that sends `sent` bytes, which come in order and inside them.
+fn losses(stored: Option<Vec<StoredLoss>>, sent: u64) -> Result<Vec<LostSegment>, Flaw> {
+    let lost = |lost: StoredLoss| {
+        let StoredLoss { after_bytes, bytes, copy, before_monitor, repaired_ns } = lost;
+        LostSegment { after_bytes, bytes, copy, before_monitor, repaired: Duration::from_nanos(repaired_ns) }
+    };
+    let losses: Vec<LostSegment> = stored.unwrap_or_default().into_iter().map(lost).collect();
+    let is_inside = |lost: &LostSegment| lost.after_bytes.checked_add(lost.bytes).is_some_and(|end| end <= sent);
+    if !losses.is_sorted_by_key(|lost| (lost.after_bytes, lost.copy)) || !losses.iter().all(is_inside) {
+        return Err(Flaw::new("losses of an end outside its data or out of order", ""));
+    }
+    Ok(losses)
+}
+
 impl StoredSynRepeat {
     fn repeat(self) -> Result<SynRepeat, Flaw> {
         Ok(SynRepeat {
@@ -275,6 +306,7 @@ impl StoredVector {
             t_close: time(self.t_close_ns),
             adus: self.adus.into_iter().map(StoredAdu::adu).collect::<Result<_, _>>()?,
             pauses: PerSide::default(),
+            losses: PerSide::default(),
             syn_repeats: self
                 .syn_repeats
                 .unwrap_or_default()
@@ -291,6 +323,10 @@ impl StoredVector {
         vector.pauses = PerSide {
             initiator: pauses(self.initiator_pauses, vector.bytes(Side::Initiator))?,
             acceptor: pauses(self.acceptor_pauses, vector.bytes(Side::Acceptor))?,
+        };
+        vector.losses = PerSide {
+            initiator: losses(self.initiator_losses, vector.bytes(Side::Initiator))?,
+            acceptor: losses(self.acceptor_losses, vector.bytes(Side::Acceptor))?,
         };
         Ok(vector)
     }

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{
-    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, Repaired, Repeated, Segments, Side,
-    Span, SynAnswer, SynRepeat,
+    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, LostSegment, Pause, Repaired, Repeated,
+    Segments, Side, Span, SynAnswer, SynRepeat,
 };
 
 use crate::table::{Column, Row, column, derived, element, list};
@@ -61,12 +61,15 @@ impl Row for ConnectionVector {
             pauses("initiator_pauses", |v| &v.pauses.initiator, |v| &mut v.pauses.initiator),
             pauses("acceptor_pauses", |v| &v.pauses.acceptor, |v| &mut v.pauses.acceptor),
             syn_repeats(),
+            losses("initiator_losses", |v| &v.losses.initiator, |v| &mut v.losses.initiator),
+            losses("acceptor_losses", |v| &v.losses.acceptor, |v| &mut v.losses.acceptor),
         ]);
         columns
     }
 
     fn weight(&self) -> usize {
-        1 + self.adus.len() + self.pauses.initiator.len() + self.pauses.acceptor.len() + self.syn_repeats.len()
+        let of_ends = Side::BOTH.map(|side| self.pauses[side].len() + self.losses[side].len());
+        1 + self.adus.len() + self.syn_repeats.len() + of_ends.iter().sum::<usize>()
     }
 }
 
@@ -346,4 +349,20 @@ fn syn_repeats() -> Column<ConnectionVector> {
         element("answer", |repeat: &SynRepeat| repeat.answer, |repeat, x| repeat.answer = x),
     ];
     list("syn_repeats", blank, |v: &ConnectionVector| &v.syn_repeats, |v| &mut v.syn_repeats, members).since(2)
+}
+
+/// The segments of one end that were lost.
+fn losses(
+    name: &str,
+    get: fn(&ConnectionVector) -> &Vec<LostSegment>,
+    get_mut: fn(&mut ConnectionVector) -> &mut Vec<LostSegment>,
+) -> Column<ConnectionVector> {
+    let members = vec![
+        element("after_bytes", |lost: &LostSegment| lost.after_bytes, |lost, x| lost.after_bytes = x),
+        element("bytes", |lost: &LostSegment| lost.bytes, |lost, x| lost.bytes = x),
+        element("copy", |lost: &LostSegment| lost.copy, |lost, x| lost.copy = x),
+        element("before_monitor", |lost: &LostSegment| lost.before_monitor, |lost, x| lost.before_monitor = x),
+        element("repaired_ns", |lost: &LostSegment| lost.repaired, |lost, x| lost.repaired = x),
+    ];
+    list(name, LostSegment::default(), get, get_mut, members).since(2)
 }
