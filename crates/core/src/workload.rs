@@ -154,6 +154,44 @@ pub struct SeenDatagram {
     pub gap: Duration,
 }
 
+/// A data segment that was lost (methods A.13.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LostSegment {
+    /// Bytes of all its ADUs that its sender had sent before its first byte.
+    pub after_bytes: u64,
+    /// Its payload.
+    pub bytes: u64,
+    /// Which transmission of its first byte it was, as far as the monitor can tell: 0 for the first, n for the n-th retransmission.
+    pub copy: u32,
+    /// It was lost before the monitor, which did not see it; else behind it.
+    pub before_monitor: bool,
+    /// When its next transmission passed the monitor, from the connection's start.
+    pub repaired: Duration,
+}
+
+/// A SYN or SYN/ACK that its sender sent again (methods A.13.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SynRepeat {
+    /// Its sender: of a SYN the initiator, of a SYN/ACK the acceptor.
+    pub side: Side,
+    /// Until its sender sent the next one, at the monitor.
+    pub wait: Duration,
+    /// What passed from the other end until then.
+    pub answer: SynAnswer,
+}
+
+/// What the other end answered to a SYN or SYN/ACK before that was sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum SynAnswer {
+    /// Nothing: it was lost behind the monitor, or nobody listened.
+    #[default]
+    None,
+    /// RST: it was refused.
+    Reset,
+    /// A SYN/ACK to the SYN, or the SYN again to the SYN/ACK.
+    Syn,
+}
+
 /// How an end acknowledges data in order (methods A.13.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AckPolicy {
@@ -629,6 +667,10 @@ pub struct ConnectionVector {
     pub pauses: PerSide<Vec<Pause>>,
     /// Datagrams of each end in its ADUs of several, in their order; empty for TCP and where single datagrams are not known.
     pub datagrams: PerSide<Vec<SeenDatagram>>,
+    /// Data segments of each end that were lost, by the place of their first byte, then by transmission.
+    pub losses: PerSide<Vec<LostSegment>>,
+    /// SYNs and SYN/ACKs that were sent again before the connection was established, in the order in which they were.
+    pub syn_repeats: Vec<SynRepeat>,
 }
 
 /// One request and its response; a half epoch lacks one of them (methods A.5.6).

@@ -101,6 +101,7 @@ fn bare(mut vector: ConnectionVector) -> ConnectionVector {
     vector.complete = true;
     (vector.t_close, vector.lifetime) = (None, None);
     vector.pauses = PerSide::default();
+    (vector.losses, vector.syn_repeats) = (PerSide::default(), Vec::new());
     vector.close = Close::Fin(last.unwrap_or(Side::Initiator));
     vector
 }

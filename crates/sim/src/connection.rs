@@ -1,7 +1,7 @@
 //! One connection of a run: its two ends, and what it leaves behind.
 
 use flowloom_core::path::FlowValues;
-use flowloom_core::play::{Action, EpochTimes, Pauses, Player, PutAway, Script, habits};
+use flowloom_core::play::{Action, EpochTimes, Pauses, Player, PutAway, Script, Syns, habits};
 use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Record, Recorder, SourceRecord, WindowRecord};
 use flowloom_core::tcp::congestion::{Setup, Window};
 use flowloom_core::tcp::{self, Endpoint, Phase, Snapshot};
@@ -55,6 +55,8 @@ struct Cold {
     is_traced: bool,
     /// The window, the threshold and the phase of each end that were traced last.
     traced: PerSide<Option<(u32, u32, Phase)>>,
+    /// SYNs that each end is to send again.
+    syns: PerSide<Option<Syns>>,
 }
 
 impl Connection {
@@ -78,6 +80,8 @@ impl Connection {
             End { endpoint, player: Player::new(side), pauses: Pauses::default() }
         };
         let script = origin.script(&vector, &config.replay);
+        let syns = |side| Syns::of(&vector, side, &config.replay);
+        let syns = PerSide { initiator: syns(Side::Initiator), acceptor: syns(Side::Acceptor) };
         Connection {
             flow,
             ends: PerSide { initiator: end(Side::Initiator), acceptor: end(Side::Acceptor) },
@@ -93,6 +97,7 @@ impl Connection {
                 rtt,
                 is_traced: config.traced.includes(vector.id, origin),
                 traced: PerSide::default(),
+                syns,
                 vector,
                 origin,
             }),
@@ -113,6 +118,9 @@ impl Connection {
     pub fn deliver<R: Recorder>(&mut self, slot: u32, sender: Side, now: Time, network: &mut Network<'_, R>) {
         let Some(segment) = self.flow.receive(slot, sender, now, network) else { return };
         let side = sender.other();
+        if segment.flags.rst() && self.tries_again(side, now) {
+            return;
+        }
         let endpoint = &mut self.ends[side].endpoint;
         let before = (endpoint.is_established(), endpoint.bytes_received(), endpoint.is_peer_closed());
         endpoint.handle_segment(now, &segment, network.config.tcp(self.flow.class()));
@@ -140,6 +148,13 @@ impl Connection {
             self.act(slot, side, now, network);
         }
         self.settle(slot, side, now, network);
+    }
+
+    /// Whether `side` is refused, and sends its SYN again all the same.
+    #[cold]
+    fn tries_again(&self, side: Side, now: Time) -> bool {
+        let syns = self.cold.syns[side].as_ref().filter(|_| side == Side::Initiator);
+        !self.ends[side].endpoint.is_established() && syns.is_some_and(|syns| syns.go_on(now))
     }
 
     /// `side`'s wake-up rings.
@@ -268,6 +283,11 @@ impl Connection {
             }
             if (segment.flags.fin() || segment.flags.rst()) && self.closed.is_none() {
                 self.closed = Some(now);
+            }
+            if segment.flags.syn()
+                && let Some(again) = self.cold.syns[side].as_mut().and_then(|syns| syns.sent(now))
+            {
+                end.endpoint.repeat_syn_at(again);
             }
             self.flow.send(slot, side, &segment, now, network);
         }

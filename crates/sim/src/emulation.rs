@@ -151,6 +151,7 @@ impl<'a, R: Recorder> Emulation<'a, R> {
         }
         let values = self.network.open(now, &classed.vector).map_err(RunError::Recorder)?;
         let (flow, rtt) = Flow::of_connection(classed, self.network.config, &values);
+        let flow = flow.without_refusals();
         let flow = if classed.vector.protocol == Protocol::Tcp { flow } else { flow.unobserved() };
         Ok(self.take_in(flow, rtt, classed.vector.initiator_rule))
     }

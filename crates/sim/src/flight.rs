@@ -2,6 +2,7 @@
 //!
 //! Nothing is allocated per packet: slots are reused, and a packet keeps its slot from its sender to its receiver.
 
+use flowloom_core::play::AtEnd;
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::Time;
 use flowloom_core::units::LINK_HEADER_BYTES;
@@ -37,6 +38,8 @@ pub struct Packet {
     link_bytes: u32,
     /// The side of the bottleneck it comes from.
     pub from: LinkSide,
+    /// What becomes of it at the other end.
+    pub at_end: AtEnd,
 }
 
 impl Packet {
@@ -133,6 +136,7 @@ impl Packets {
             next_passing: NONE,
             link_bytes,
             from,
+            at_end: AtEnd::Taken,
         };
         if self.free != NONE {
             let index = self.free;

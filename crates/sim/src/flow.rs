@@ -6,6 +6,7 @@ use std::num::NonZeroU16;
 use flowloom_core::extract::{Identity, Missing, Observer, Seen};
 use flowloom_core::path::{self, DelayBox, FlowValues, Impaired, LinkEvent, LossBehind, PathDelays};
 use flowloom_core::plausibility::{LossEvents, Signal, Tally};
+use flowloom_core::play::{AtEnd, Losses, LostAt, Syns};
 use flowloom_core::record::Recorder;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::Segment;
@@ -72,12 +73,16 @@ struct Path {
 }
 
 /// A part of the path where packets may be lost, doubled or overtaken.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Rough {
     /// Before the link.
     impaired: Option<Box<Impaired>>,
     /// Behind it.
     behind: Option<LossBehind>,
+    /// SYNs that are sent in vain.
+    syns: Option<Syns>,
+    /// Data that the original lost.
+    losses: Option<Losses>,
     /// Packets on the way to the link that overtook others, by when they reach it: each has an event of its own.
     overtaking: Vec<Handle>,
 }
@@ -127,7 +132,7 @@ impl Flow {
                 let impaired = Impaired::new(impairments, values[side].loss, config.seed, id, side);
                 let behind = LossBehind::new(values[side].loss_behind, config.seed, id, side);
                 let is_rough = impaired.is_some() || behind.is_some();
-                is_rough.then(|| Box::new(Rough { impaired, behind, overtaking: Vec::new() }))
+                is_rough.then(|| Box::new(Rough { impaired, behind, ..Rough::default() }))
             },
         };
         let route = || Route {
@@ -162,6 +167,13 @@ impl Flow {
         let identifiers = Identifiers { id: vector.id, initiator_side: vector.initiator_side, class: *class };
         let mut flow = Flow::new(identifiers, config, &delays, values);
         flow.ip_version = ip_version(vector, config.class(*class));
+        for side in Side::BOTH {
+            let (syns, losses) = (Syns::of(vector, side, &config.replay), Losses::of(vector, side, &config.replay));
+            if syns.is_some() || losses.is_some() {
+                let rough = flow.paths[side].rough.get_or_insert_default();
+                (rough.syns, rough.losses) = (syns, losses);
+            }
+        }
         let flow = match origin {
             Origin::Workload { .. } => flow,
             Origin::Source { .. } => flow.unobserved(),
@@ -178,6 +190,17 @@ impl Flow {
                 let rest = bias.saturating_sub(from_link.delay());
                 from_link.shorten(bias);
                 to_link.shorten(rest);
+            }
+        }
+        self
+    }
+
+    /// The same between ends that cannot refuse connections: refused SYNs are lost.
+    #[must_use]
+    pub fn without_refusals(mut self) -> Flow {
+        for Path { rough, .. } in [&mut self.paths.initiator, &mut self.paths.acceptor] {
+            if let Some(rough) = rough {
+                rough.syns = rough.syns.take().map(Syns::without_refusals);
             }
         }
         self
@@ -322,6 +345,12 @@ impl Flow {
         }
         let Path { to_link, rough, .. } = &mut self.paths[side];
         let bytes = sized(segment, extra);
+        let at_end = rough.as_mut().map_or(Some(AtEnd::Taken), |rough| rough.at_end(segment, now));
+        let Some(at_end) = at_end else {
+            network.lose(now, self, from, segment, bytes);
+            self.note_signal(Signal::Dropped, side, segment, now, now);
+            return [None, None];
+        };
         let (due, copy) = match rough.as_mut().and_then(|rough| rough.impaired.as_mut()) {
             None => (to_link.pass(now, bytes), None),
             Some(impaired) => match impaired.pass(&network.config.path[from as usize], to_link, now, bytes) {
@@ -338,6 +367,7 @@ impl Flow {
         for (place, due) in handles.iter_mut().zip([Some(due), copy]) {
             let Some(due) = due else { break };
             let handle = network.packets.insert(segment, bytes, [now, due], from);
+            network.packets.get_mut(handle).at_end = at_end;
             *place = Some(handle);
             self.in_flight += 1;
             let line = &mut self.routes[side].to_link;
@@ -365,9 +395,13 @@ impl Flow {
     ) -> Option<Segment> {
         let handle = self.take(slot, sender, now, network)?;
         let packet = network.packets.get(handle);
-        let segment = packet.segment;
+        let (segment, at_end) = (packet.segment, packet.at_end);
         self.count_arrival(sender, packet, now);
         network.packets.remove(handle);
+        if at_end == AtEnd::Refused {
+            self.send(slot, sender.other(), &segment.refusal(), now, network);
+            return None;
+        }
         Some(segment)
     }
 
@@ -389,9 +423,9 @@ impl Flow {
             network.events.push(network.packets.get(next).due, Event::Delivery { connection: slot, sender });
         }
         let from = self.link_side(sender);
-        if let Some(behind) = self.paths[sender].rough.as_mut().and_then(|rough| rough.behind.as_mut())
-            && behind.takes()
-        {
+        let behind = self.paths[sender].rough.as_mut().and_then(|rough| rough.behind.as_mut());
+        let is_taken = behind.is_some_and(LossBehind::takes);
+        if is_taken || network.packets.get(handle).at_end == AtEnd::Lost {
             // It was on its way until here, and the monitor has seen it.
             let packet = network.packets.get(handle);
             let (segment, sent, bytes) = (packet.segment, packet.sent, packet.link_bytes());
@@ -726,6 +760,20 @@ impl Flow {
             ip_version: Some(self.ip_version),
         };
         Some(observer.finish(identity, Missing::default()).1)
+    }
+}
+
+impl Rough {
+    /// What becomes of a segment at the other end because of what became of the original's; `None` if it is lost before.
+    fn at_end(&mut self, segment: &Segment, now: Time) -> Option<AtEnd> {
+        if segment.flags.syn() {
+            return Some(self.syns.as_mut().map_or(AtEnd::Taken, |syns| syns.at_end(now)));
+        }
+        match self.losses.as_mut().and_then(|losses| losses.sent(segment.sequence, segment.payload_bytes)) {
+            None => Some(AtEnd::Taken),
+            Some(LostAt::Behind) => Some(AtEnd::Lost),
+            Some(LostAt::Before) => None,
+        }
     }
 }
 

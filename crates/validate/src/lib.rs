@@ -23,6 +23,7 @@
 //! | `draws` | what intervals over the seeds of a capture are worth |
 //! | `verdicts` | what verdicts of `compare` are worth: false ones, and differences found |
 //! | `writes` | pauses of programs inside data units, and what only looks like one |
+//! | `losses` | SYNs that are sent again, and losses at their places |
 //! | `multiplexing`, `reproduction` | the study of virtual circuits of 1992; as `docs/evidence/reproductions/caceres-1992.md` |
 //! | `parity` | the simulator beside the kernel, cell by cell |
 //! | `references` | the workloads `campus-2008` and `enterprise-2006` |
@@ -45,6 +46,7 @@ mod first_flight;
 mod lab;
 mod long_flows;
 mod loss_response;
+mod losses;
 mod marks;
 mod metamorphic;
 pub mod multiplexing;
@@ -72,7 +74,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 21] = [
+pub const GROUPS: [&str; 22] = [
     "transcripts",
     "queueing",
     "slow-start",
@@ -94,6 +96,7 @@ pub const GROUPS: [&str; 21] = [
     "satellite",
     "multiplexing",
     "first-flight",
+    "losses",
 ];
 
 /// The rows of one of [`GROUPS`], or of [`REFERENCES`]; none of another name.
@@ -120,6 +123,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "satellite" => satellite::rows(effort),
         "multiplexing" => multiplexing::rows(effort),
         "first-flight" => first_flight::rows(effort),
+        "losses" => losses::rows(effort),
         REFERENCES => references::rows(effort),
         _ => Vec::new(),
     }

@@ -6,11 +6,12 @@
 //! are merged into that order and become ADUs.
 
 use crate::time::Duration;
-use crate::workload::{Adu, Pattern, Pause, PerSide, Side, Span};
+use crate::workload::{Adu, LostSegment, Pattern, Pause, PerSide, Side, Span};
 
 use super::answers::Answer;
 use super::gaps::Gaps;
 use super::options::Missing;
+use super::recovery::Lost;
 use super::writes;
 
 /// Runs behind a late segment's place at most, for it to become one of its own: no TCP takes so many turns with a hole
@@ -205,6 +206,16 @@ pub(super) struct Stream<'a> {
     pub pauses: Vec<writes::Pause>,
     /// What it waited for from the other end of a concurrent connection, by sequence number.
     pub answers: &'a [Answer],
+    /// Segments that were lost, by sequence number.
+    pub lost: &'a [Lost],
+}
+
+/// What is made of the data of both ends.
+pub(super) struct Found {
+    pub adus: Vec<Adu>,
+    /// Pauses inside them.
+    pub pauses: PerSide<Vec<Pause>>,
+    pub losses: PerSide<Vec<LostSegment>>,
 }
 
 /// An ADU and where its bytes are among those of its end.
@@ -214,13 +225,17 @@ struct Placed {
     end: u64,
 }
 
-/// The ADUs of a connection, and the pauses inside them.
-pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> (Vec<Adu>, PerSide<Vec<Pause>>) {
+/// The ADUs of a connection, and what happened inside them.
+pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> Found {
     let placed = match pattern {
         Pattern::Sequential => sequential(streams),
         Pattern::Concurrent => concurrent(streams),
     };
     let pauses = pauses(streams, &placed);
+    let losses = PerSide {
+        initiator: losses(&streams.initiator, &placed, Side::Initiator),
+        acceptor: losses(&streams.acceptor, &placed, Side::Acceptor),
+    };
     let mut adus: Vec<Adu> = placed.into_iter().map(|placed| placed.adu).collect();
     for index in 0..adus.len() {
         let adu = adus[index];
@@ -232,7 +247,32 @@ pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> (Vec<Adu>
             (adus[index].wait, adus[index].waiter) = (Some(wait), waiter);
         }
     }
-    (adus, pauses)
+    Found { adus, pauses, losses }
+}
+
+/// The segments of `side` that were lost, where they are in its `adus`.
+fn losses(stream: &Stream<'_>, adus: &[Placed], side: Side) -> Vec<LostSegment> {
+    let mut losses: Vec<LostSegment> = Vec::with_capacity(stream.lost.len());
+    if stream.lost.is_empty() {
+        return losses;
+    }
+    let mut own = adus.iter().filter(|placed| placed.adu.side == side).peekable();
+    let mut sent = 0;
+    for lost in stream.lost {
+        while let Some(over) = own.next_if(|placed| placed.end <= lost.start) {
+            sent += over.adu.bytes;
+        }
+        let Some(placed) = own.peek() else { break };
+        let start = lost.start.max(placed.start);
+        let (before, _) = stream.bytes(placed.start, start);
+        let (bytes, _) = stream.bytes(start, lost.end.clamp(start, placed.end));
+        if bytes > 0 {
+            let Lost { copy, before_monitor, repaired, .. } = *lost;
+            let repaired = Duration::from_nanos(repaired);
+            losses.push(LostSegment { after_bytes: sent + before, bytes, copy, before_monitor, repaired });
+        }
+    }
+    losses
 }
 
 /// The pauses inside `adus`, in their order, and those before them that wait for the other end.

@@ -191,6 +191,8 @@ impl DatagramObserver {
             adus,
             pauses: PerSide::default(),
             datagrams: std::mem::take(&mut self.datagrams),
+            losses: PerSide::default(),
+            syn_repeats: Vec::new(),
         };
         (class, vector)
     }

@@ -9,7 +9,7 @@ use crate::workload::{
 };
 
 use super::acks::Acks;
-use super::adus::{self, Bytes, Stream};
+use super::adus::{self, Bytes, Found, Stream};
 use super::answers::Heard;
 use super::counts::Class;
 use super::coverage::Place;
@@ -18,9 +18,10 @@ use super::end::{End, WINDOWS_PER_JUMP};
 use super::gaps::{Gaps, MissingBytes};
 use super::offload;
 use super::options::Missing;
-use super::recovery::{ASKING, COPY_WITH_ID, Duplicate, Late, Passed, Recovery};
+use super::recovery::{ASKING, COPY_WITH_ID, Duplicate, Late, Passed, Repair};
 use super::seen::Seen;
 use super::sequence;
+use super::syns::Syns;
 use super::transit::{Handshake, NEVER};
 
 /// A jump in sequence numbers no capture gap explains (methods A.1.2).
@@ -79,6 +80,7 @@ pub struct Observer {
     closed_at: u64,
     ends: [End; 2],
     handshake: Handshake,
+    syns: Syns,
     close: Close,
     concurrent: bool,
     /// Nothing but SYNs passed.
@@ -97,6 +99,7 @@ impl Observer {
             closed_at: 0,
             ends: [End::new(), End::new()],
             handshake: Handshake::default(),
+            syns: Syns::default(),
             close: Close::NotSeen,
             concurrent: false,
             attempt: true,
@@ -152,7 +155,9 @@ impl Observer {
                 + end.flight.heap_bytes()
                 + end.acks.as_ref().map_or(0, |_| size_of::<Acks>())
         };
-        self.ends.iter().map(end).sum::<usize>() + self.other_space.as_ref().map_or(0, |_| size_of::<OtherSpace>())
+        self.ends.iter().map(end).sum::<usize>()
+            + self.syns.heap_bytes()
+            + self.other_space.as_ref().map_or(0, |_| size_of::<OtherSpace>())
     }
 
     /// The larger of both ends' largest windows, at least what needs no scaling.
@@ -194,6 +199,7 @@ impl Observer {
     /// The roles were told wrongly until now: a SYN or SYN/ACK came after other segments.
     pub fn swap_sides(&mut self) {
         self.ends.swap(0, 1);
+        self.syns.swap_sides();
         if let Some(space) = &mut self.other_space {
             space.side = space.side.other();
         }
@@ -322,6 +328,7 @@ impl Observer {
         if flags.rst() {
             // Neither its numbers nor its payload (methods A.1.6) are the connection's.
             own.rst = true;
+            self.syns.reset(sender);
             self.note_close(Close::Rst(sender));
             return Arrival::default();
         }
@@ -331,8 +338,12 @@ impl Observer {
                 (own.rst, peer.rst) = (false, false);
                 self.close = Close::NotSeen;
             }
-            if let Some(isn) = note_syn(own, peer, &mut self.handshake, now, seen) {
-                self.other_space.get_or_insert_with(|| Box::new(OtherSpace::new(sender, isn))).restart(isn);
+            match note_syn(own, peer, &mut self.handshake, now, seen) {
+                Some(isn) => {
+                    self.other_space.get_or_insert_with(|| Box::new(OtherSpace::new(sender, isn))).restart(isn);
+                }
+                None if !self.handshake.is_complete() => self.syns.passed(sender, now),
+                None => {}
             }
         } else {
             own.window = own.window.max(seen.window);
@@ -509,16 +520,22 @@ impl Observer {
         let min_rtt = self.min_rtt();
         let scaled = self.ends.iter().all(|end| end.window_scale.is_some());
         let recoveries = self.ends.each_mut().map(|end| end.recovery.take());
+        let near = |side: Side| identity.near.map(|near| near == side);
+        let transits = self.ends.each_ref().map(End::transit);
+        let [initiator, acceptor] = recoveries;
+        let repairs = [
+            initiator.map(|recovery| recovery.finish(min_rtt, transits[1], near(Side::Initiator))),
+            acceptor.map(|recovery| recovery.finish(min_rtt, transits[0], near(Side::Acceptor))),
+        ];
         let window = self.largest_window(scaled);
         let gaps = self.ends.each_mut().map(|end| end.take_gaps(window));
         let [initiator, acceptor] = &self.ends;
         let pattern = if self.concurrent { Pattern::Concurrent } else { Pattern::Sequential };
-        let is_lossy = recoveries.each_ref().map(Option::is_some);
         let streams = PerSide {
-            initiator: stream(initiator, &gaps[0], missing, is_lossy[0]),
-            acceptor: stream(acceptor, &gaps[1], missing, is_lossy[1]),
+            initiator: stream(initiator, &gaps[0], missing, repairs[0].as_ref()),
+            acceptor: stream(acceptor, &gaps[1], missing, repairs[1].as_ref()),
         };
-        let (adus, pauses) = adus::adus(&streams, pattern);
+        let Found { adus, pauses, losses } = adus::adus(&streams, pattern);
         let complete = self.ends.iter().any(|end| end.syn) && self.close != Close::NotSeen;
         let class = match () {
             () if adus.is_empty() => Class::NoData,
@@ -526,8 +543,7 @@ impl Observer {
             () => Class::Replayable { pattern, complete },
         };
         let established = self.handshake.established();
-        let [of_initiator, of_acceptor] = recoveries;
-        let endpoint = |side: Side, end: &End, recovery: Option<Box<Recovery>>, missing: MissingBytes| Endpoint {
+        let endpoint = |side: Side, end: &End, missing: MissingBytes| Endpoint {
             host: None,
             port: None,
             syn_seen: end.syn,
@@ -558,9 +574,7 @@ impl Observer {
                 missing_bytes: missing.all,
                 missing_acked_bytes: missing.acknowledged,
                 unacked_bytes: if end.acked == 0 { 0 } else { end.coverage.high().saturating_sub(end.acked) },
-                ..recovery
-                    .map(|recovery| recovery.finish(min_rtt, identity.near.map(|near| near == side)))
-                    .unwrap_or_default()
+                ..repairs[side as usize].as_ref().map(|repair| repair.segments).unwrap_or_default()
             }),
             stated_loss_ppm: None,
             first_flight: end.flight.window().filter(|_| !self.handshake.is_repeated()),
@@ -583,8 +597,8 @@ impl Observer {
             stated_rtt: None,
             lifetime: Some(Duration::from_nanos(self.now)),
             ends: PerSide {
-                initiator: endpoint(Side::Initiator, initiator, of_initiator, gaps[0].total()),
-                acceptor: endpoint(Side::Acceptor, acceptor, of_acceptor, gaps[1].total()),
+                initiator: endpoint(Side::Initiator, initiator, gaps[0].total()),
+                acceptor: endpoint(Side::Acceptor, acceptor, gaps[1].total()),
             },
             close: self.close,
             t_close: (self.close != Close::NotSeen)
@@ -592,6 +606,8 @@ impl Observer {
             adus,
             pauses,
             datagrams: PerSide::default(),
+            losses,
+            syn_repeats: self.syns.take(),
         };
         (class, vector)
     }
@@ -612,13 +628,22 @@ pub(super) struct Remains {
     pub known: [bool; 2],
 }
 
-/// The data of an end, for its ADUs; some were lost or sent again if it `is_lossy`.
-fn stream<'a>(end: &'a End, gaps: &'a Gaps, missing: Missing, is_lossy: bool) -> Stream<'a> {
+/// The data of an end, for its ADUs; some were lost or sent again if there is a `repair`.
+fn stream<'a>(end: &'a End, gaps: &'a Gaps, missing: Missing, repair: Option<&'a Repair>) -> Stream<'a> {
+    let is_lossy = repair.is_some();
     // Of ends that do not take turns nothing tells a pause from the repair of a loss.
     let is_unsure = is_lossy && end.answers.is_some();
     let pauses = end.writes.as_ref().filter(|_| !is_unsure).map(|writes| writes.finish(end.clock.tick(), is_lossy));
     let answers = end.answers.as_ref().map_or(&[][..], |answers| answers.list(is_lossy));
-    Stream { runs: &end.runs, low: end.coverage.low(), gaps, missing, pauses: pauses.unwrap_or_default(), answers }
+    Stream {
+        runs: &end.runs,
+        low: end.coverage.low(),
+        gaps,
+        missing,
+        pauses: pauses.unwrap_or_default(),
+        answers,
+        lost: repair.map_or(&[], |repair| &repair.lost),
+    }
 }
 
 /// The connection of these ends is found to be concurrent: what they sent so far was in an order.
@@ -704,6 +729,9 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
             if orderly && !is_first && !seen.flags.fin() {
                 own.note_ack(&answered, ack - before, seen.payload_bytes > 0);
             }
+        }
+        if let Some(recovery) = &mut peer.recovery {
+            recovery.acknowledged(ack, now);
         }
         if peer.flight.awaits(ack) {
             let transits = peer.transits();

@@ -9,6 +9,8 @@ use std::num::NonZeroU16;
 
 use crate::workload::{Repaired, Repeated, Segments};
 
+use super::transit::NEVER;
+
 /// No retransmission timer runs out sooner: Linux' minimum. Windows' is 300 ms, RFC 6298 section 2.4 says one second.
 const SHORTEST_TIMEOUT: u64 = 200_000_000;
 
@@ -97,6 +99,28 @@ enum Gap {
     Uncaptured,
 }
 
+/// A data segment that was lost, by sequence numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lost {
+    pub start: u64,
+    pub end: u64,
+    /// Which transmission of its first byte it was.
+    pub copy: u32,
+    pub before_monitor: bool,
+    /// When the one passed that took its place.
+    pub repaired: u64,
+    /// When that was acknowledged; [`NEVER`] if it was not.
+    acked: u64,
+}
+
+/// What became of the data of an end.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Repair {
+    pub segments: Segments,
+    /// Segments that were lost, by start and copy.
+    pub lost: Vec<Lost>,
+}
+
 /// A late segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Late {
@@ -119,7 +143,9 @@ pub(super) struct Recovery {
     keep_alives: u64,
     window_probes: u64,
     /// Lags of late segments that are reordering if the final minimum round trip is longer, and what they are else.
-    undecided: Vec<(u64, Gap)>,
+    undecided: Vec<(u64, Gap, Lost)>,
+    /// Segments that were lost, in the order in which that was seen.
+    lost: Vec<Lost>,
     /// Segments that passed again and are not acknowledged.
     recent: VecDeque<Passed>,
     /// When the third duplicate acknowledgement passed.
@@ -168,6 +194,12 @@ impl Recovery {
             Duplicate::Unknown => &mut self.repeated.unknown,
         };
         *count += 1;
+        if !matches!(duplicate, Duplicate::Copy | Duplicate::Spurious) {
+            let Passed { start, end, at, .. } = passed;
+            let copy = self.lost.iter().filter(|lost| (lost.start..lost.end).contains(&start)).count();
+            let copy = copy.try_into().unwrap_or(u32::MAX);
+            self.lost.push(Lost { start, end, copy, before_monitor: false, repaired: at, acked: NEVER });
+        }
         if duplicate != Duplicate::Copy {
             self.note_resent(passed, duplicate == Duplicate::Timeout, situation.acked);
         }
@@ -211,15 +243,17 @@ impl Recovery {
         } else {
             Gap::Other
         };
+        let Passed { start, end, at, .. } = late.passed;
+        let lost = Lost { start: start.max(late.hole), end, copy: 0, before_monitor: true, repaired: at, acked: NEVER };
         // The minimum can only fall: a lag that is not below it now will not be below it later.
         if asked_for || situation.min_rtt.is_some_and(|min_rtt| late.lag >= min_rtt) {
-            self.decide(gap);
+            self.decide(gap, lost);
             self.note_resent(late.passed, gap == Gap::Timeout, situation.acked);
         } else {
             if self.undecided.len() == MAX_UNDECIDED {
                 self.decide_all(situation.min_rtt);
             }
-            self.undecided.push((late.lag, gap));
+            self.undecided.push((late.lag, gap, lost));
         }
     }
 
@@ -259,7 +293,10 @@ impl Recovery {
         self.recent.push_back(passed);
     }
 
-    fn decide(&mut self, gap: Gap) {
+    fn decide(&mut self, gap: Gap, lost: Lost) {
+        if gap != Gap::Uncaptured {
+            self.lost.push(lost);
+        }
         match gap {
             Gap::Timeout => self.repaired.timeout += 1,
             Gap::Fast => self.repaired.fast += 1,
@@ -270,9 +307,9 @@ impl Recovery {
 
     fn decide_all(&mut self, min_rtt: Option<u64>) {
         let limit = min_rtt.unwrap_or(REORDERING_WITHOUT_RTT);
-        for (lag, gap) in std::mem::take(&mut self.undecided) {
+        for (lag, gap, lost) in std::mem::take(&mut self.undecided) {
             if lag >= limit {
-                self.decide(gap);
+                self.decide(gap, lost);
             }
         }
     }
@@ -280,28 +317,43 @@ impl Recovery {
     /// Bytes held on the heap, where an end that has lost nothing holds none.
     pub fn heap_bytes(&self) -> usize {
         size_of::<Recovery>()
-            + self.undecided.capacity() * size_of::<(u64, Gap)>()
+            + self.undecided.capacity() * size_of::<(u64, Gap, Lost)>()
+            + self.lost.capacity() * size_of::<Lost>()
             + self.recent.capacity() * size_of::<Passed>()
+    }
+
+    /// Data up to `ack` was acknowledged at `now` for the first time.
+    pub fn acknowledged(&mut self, ack: u64, now: u64) {
+        let waiting = self.lost.iter_mut().rev().take(MAX_RECENT).filter(|lost| lost.acked == NEVER && lost.end <= ack);
+        waiting.for_each(|lost| lost.acked = now);
     }
 
     /// The counts, once the minimum round trip is final. `near` says whether the end is the one the monitor stands at,
     /// the other one, or, in the middle of the path, neither.
-    pub fn finish(mut self, min_rtt: Option<u64>, near: Option<bool>) -> Segments {
+    ///
+    /// The other end is `transit` away and back: what was sent again so shortly before its acknowledgement passed that this cannot be
+    /// the answer to it had arrived before.
+    pub fn finish(mut self, min_rtt: Option<u64>, transit: Option<u64>, near: Option<bool>) -> Repair {
         self.decide_all(min_rtt);
         match near {
             // Nothing lies between this end and the monitor that could lose.
             Some(true) => {
                 self.uncaptured += self.repaired.total();
                 self.repaired = Repaired::default();
+                self.lost.retain(|lost| !lost.before_monitor);
             }
             // What passed the monitor had arrived.
             Some(false) => {
                 let Repeated { spurious, copies, .. } = self.repeated;
                 self.repeated = Repeated { spurious: spurious + self.repeated.lost(), copies, ..Repeated::default() };
+                self.lost.retain(|lost| lost.before_monitor);
             }
             None => {}
         }
-        Segments {
+        let shortest = transit.unwrap_or(0) / 10 * 7;
+        self.lost.retain(|lost| lost.before_monitor || lost.acked - lost.repaired >= shortest);
+        self.lost.sort_unstable_by_key(|lost| (lost.start, lost.copy));
+        let segments = Segments {
             duplicates: self.repeated.total(),
             late: self.late,
             lost_before: self.repaired.total(),
@@ -311,6 +363,7 @@ impl Recovery {
             keep_alives: self.keep_alives,
             window_probes: self.window_probes,
             ..Segments::default()
-        }
+        };
+        Repair { segments, lost: self.lost }
     }
 }

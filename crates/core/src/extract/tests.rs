@@ -11,7 +11,9 @@ use crate::workload::{
 use super::{Class, Identity, Missing, Observer, Seen};
 
 mod answers;
+mod losses;
 mod pauses;
+mod syns;
 
 const ISN: [u32; 2] = [4_294_967_200, 77];
 

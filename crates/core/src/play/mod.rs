@@ -5,22 +5,26 @@ mod clocked;
 pub mod conversation;
 mod datagrams;
 mod habits;
+mod losses;
 mod pauses;
 mod player;
 mod prefill;
 mod put_away;
 mod script;
+mod syns;
 mod waits;
 
 pub use blocks::{BlockWriter, Late, Written};
 pub use clocked::clocked_bytes;
 pub use datagrams::{Datagram, DatagramSink, DatagramSource, Datagrams, Delays, Pacing, Run};
 pub use habits::habits;
+pub use losses::{Losses, LostAt};
 pub use pauses::Pauses;
 pub use player::{AHEAD, Action, EpochTimes, Player};
 pub use prefill::{Placed, Prefill, open_for};
 pub use put_away::PutAway;
 pub use script::{Script, Step};
+pub use syns::{AtEnd, Syns};
 pub use waits::{Correction, MIN_WAIT, ReplayModel, Waits};
 
 #[cfg(test)]

@@ -69,7 +69,8 @@ impl Prefill {
         let spans = spans(&vector, unknown_rtt);
         // Spans are told from the start, which moves.
         let start = Time::ZERO + scaled(vector.start.since(Time::ZERO), self.spread(), self.length);
-        let moved = |at: Duration| (vector.start + at).before(self.shift()).since(start);
+        let began = vector.start;
+        let moved = |at: Duration| (began + at).before(self.shift()).since(start);
         let closes = spans.iter().map(|span| span.1).max().unwrap_or_default() + vector.t_close.unwrap_or_default();
         let half_close = vector.half_close();
         let mut first_wait: PerSide<Option<Duration>> = PerSide::default();
@@ -101,7 +102,7 @@ impl Prefill {
         // Of long connections little may be left.
         adus.shrink_to_fit();
         let before = Side::BOTH.map(|side| vector.bytes(side));
-        (vector.start, vector.adus) = (start, adus);
+        (vector.start, vector.adus, vector.syn_repeats) = (start, adus, Vec::new());
         for side in Side::BOTH {
             let over = before[side as usize] - vector.bytes(side);
             let others = vector.bytes(side.other());
@@ -111,6 +112,12 @@ impl Prefill {
                 let is_passed = pause.after_bytes < over;
                 pause.after_bytes = pause.after_bytes.saturating_sub(over);
                 !is_passed && (pause.after_bytes > 0 || pause.heard.is_some())
+            });
+            vector.losses[side].retain_mut(|lost| {
+                let is_left = lost.after_bytes >= over;
+                lost.after_bytes = lost.after_bytes.saturating_sub(over);
+                lost.repaired = moved(lost.repaired.max(elapsed));
+                is_left
             });
         }
         Some(Placed { vector, in_progress: true })

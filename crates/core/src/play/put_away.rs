@@ -1,32 +1,34 @@
 //! The data of a vector while it is played: nobody needs it but its script, until the connection is recorded.
 
-use crate::workload::{Adu, ConnectionVector, Pause, PerSide};
+use crate::workload::{Adu, ConnectionVector, LostSegment, Pause, PerSide, Side};
 
-/// Vectors with more ADUs and pauses are put away. Few have, and they are open for longest: of the memory that open connections of a
+/// Vectors with more ADUs, pauses and losses are put away. Few have, and they are open for longest: of the memory that open connections of a
 /// busy link take, nearly all is theirs.
 const LONG: usize = 16;
-/// The most bytes that an ADU or a pause takes in postcard: numbers take what they need, 64 bits at most ten.
+/// The most bytes that any of them takes in postcard: numbers take what they need, 64 bits at most ten.
 const MOST_BYTES: usize = 62;
 
-/// The ADUs of a vector and their pauses in a fifth of the memory, if there are many; otherwise they stay with it.
+/// The ADUs of a vector with their pauses and losses in a fifth of the memory, if there are many; otherwise they stay with it.
 #[derive(Clone, Debug, Default)]
 pub struct PutAway(Option<Box<[u8]>>);
 
 /// What is put away.
-type Data = (Vec<Adu>, PerSide<Vec<Pause>>);
+type Data = (Vec<Adu>, PerSide<Vec<Pause>>, PerSide<Vec<LostSegment>>);
 
 impl PutAway {
-    /// Takes the ADUs and pauses out of `vector`.
+    /// Takes them out of `vector`.
     pub fn new(vector: &mut ConnectionVector) -> PutAway {
-        let items = vector.adus.len() + vector.pauses.initiator.len() + vector.pauses.acceptor.len();
+        let of_ends = Side::BOTH.map(|side| vector.pauses[side].len() + vector.losses[side].len());
+        let items = vector.adus.len() + of_ends.iter().sum::<usize>();
         if items <= LONG {
             return PutAway(None);
         }
         let mut room = vec![0; MOST_BYTES * (1 + items)];
-        let data: Data = (std::mem::take(&mut vector.adus), std::mem::take(&mut vector.pauses));
+        let ConnectionVector { adus, pauses, losses, .. } = vector;
+        let data: Data = (std::mem::take(adus), std::mem::take(pauses), std::mem::take(losses));
         let packed = postcard::to_slice(&data, &mut room).ok().map(|bytes| Box::from(&*bytes));
         if packed.is_none() {
-            (vector.adus, vector.pauses) = data;
+            (vector.adus, vector.pauses, vector.losses) = data;
         }
         PutAway(packed)
     }
@@ -34,7 +36,7 @@ impl PutAway {
     /// Gives `vector` back what was taken.
     pub fn give_back(&mut self, vector: &mut ConnectionVector) {
         if let Some(bytes) = self.0.take() {
-            (vector.adus, vector.pauses) =
+            (vector.adus, vector.pauses, vector.losses) =
                 postcard::from_bytes::<Data>(&bytes).expect("what was packed can be unpacked");
         }
     }

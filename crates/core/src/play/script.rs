@@ -2,7 +2,7 @@
 
 use crate::play::waits::ReplayModel;
 use crate::time::{Duration, Time};
-use crate::workload::{Close, ConnectionVector, Pattern, PerSide, Side};
+use crate::workload::{Adu, Close, ConnectionVector, Pattern, PerSide, Side, sum};
 
 /// One write of an ADU, mostly all of it, and the wait before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +65,7 @@ impl Script {
             Some(raw) => model.waits.corrected(raw, transit(side).filter(|_| side == Side::Acceptor)),
             None => Duration::ZERO,
         };
+        let repairs = if model.losses { repairs(vector) } else { vec![Duration::ZERO; vector.adus.len()] };
         let mut pauses = Side::BOTH.map(|side| vector.pauses[side].iter().filter(|_| model.writes).peekable());
         let mut steps: Vec<Step> = Vec::with_capacity(vector.adus.len());
         let mut heard: Option<Box<Vec<(u32, u64)>>> = None;
@@ -74,11 +75,14 @@ impl Script {
         let mut epoch = 0;
         for (index, adu) in vector.adus.iter().enumerate().filter(|(_, adu)| adu.bytes > 0) {
             let before = if sequential { previous } else { last_of[adu.side] };
-            let wait = match before.map(|before| &vector.adus[before]) {
+            let wait = match before.map(|at| (&vector.adus[at], repairs[at])) {
                 None => lead_in(adu.side),
-                Some(before) => {
-                    let counted = if before.side != adu.side { transit(adu.side) } else { None };
-                    model.waits.replayed(before.wait.unwrap_or_default(), counted)
+                Some((before, _)) if before.side == adu.side => {
+                    model.waits.replayed(before.wait.unwrap_or_default(), None)
+                }
+                Some((before, repair)) => {
+                    let raw = before.wait.unwrap_or_default().saturating_sub(repair);
+                    model.waits.replayed(raw, transit(adu.side))
                 }
             };
             let is_response = sequential
@@ -119,12 +123,16 @@ impl Script {
         let close_wait = match vector.t_close.filter(|_| model.t_close) {
             Some(_) if let Some((first, _)) = half_close => vector.ends[first.other()].fin_wait.unwrap_or_default(),
             Some(raw) => {
-                let last = vector.adus.iter().max_by_key(|adu| adu.seen.map(|seen| seen.last)).map(|adu| adu.side);
+                let last = vector.adus.iter().zip(&repairs).max_by_key(|(adu, _)| adu.seen.map(|seen| seen.last));
+                let (last, repair) =
+                    (last.map(|(adu, _)| adu.side), last.map_or(Duration::ZERO, |(_, repair)| *repair));
                 let closer = match vector.close {
                     Close::Fin(side) | Close::Rst(side) => Some(side),
                     Close::NotSeen => None,
                 };
-                model.waits.corrected(raw, closer.filter(|_| closer != last).and_then(transit))
+                let answers = closer.filter(|_| closer != last);
+                let raw = if answers.is_some() { raw.saturating_sub(repair) } else { raw };
+                model.waits.corrected(raw, answers.and_then(transit))
             }
             None => Duration::ZERO,
         };
@@ -226,4 +234,20 @@ impl Script {
     pub fn close_wait(&self) -> Duration {
         self.close_wait
     }
+}
+
+/// How long after the last byte of each ADU had passed the monitor the last of those passed again that had been lost behind it. What
+/// waits for the ADU waited for that too, and does so in a replay that loses them.
+fn repairs(vector: &ConnectionVector) -> Vec<Duration> {
+    let mut sent = PerSide::<u64>::default();
+    let mut lost = Side::BOTH.map(|side| vector.losses[side].iter().filter(|lost| !lost.before_monitor).peekable());
+    let repair = |adu: &Adu| {
+        sent[adu.side] = sum([sent[adu.side], adu.bytes]);
+        let mut repaired = Duration::ZERO;
+        while let Some(lost) = lost[adu.side as usize].next_if(|lost| lost.after_bytes < sent[adu.side]) {
+            repaired = repaired.max(lost.repaired);
+        }
+        adu.seen.map_or(Duration::ZERO, |seen| repaired.saturating_sub(seen.last))
+    };
+    vector.adus.iter().map(repair).collect()
 }

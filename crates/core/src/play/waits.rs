@@ -69,6 +69,10 @@ pub struct ReplayModel {
     pub first_flight: bool,
     /// How ends acknowledge.
     pub acks: bool,
+    /// SYNs and SYN/ACKs that were sent again.
+    pub syn: bool,
+    /// Losses at their places.
+    pub losses: bool,
 }
 
 impl ReplayModel {
@@ -80,6 +84,8 @@ impl ReplayModel {
         writes: false,
         first_flight: false,
         acks: false,
+        syn: false,
+        losses: false,
     };
 
     /// Profile `aikat-2010`: {500 ms, none}, no lead-in, closes at once.
@@ -91,9 +97,18 @@ impl ReplayModel {
         ReplayModel { lead_in: true, ..self }
     }
 
-    /// `waits` with lead-in and time to close (the default of methods M.3).
+    /// `waits` with lead-in and time to close (the default of methods M.3), and all else but losses, which a network makes of its own.
     pub const fn with_waits(waits: Waits) -> ReplayModel {
-        ReplayModel { waits, lead_in: true, t_close: true, writes: true, first_flight: true, acks: true }
+        ReplayModel {
+            waits,
+            lead_in: true,
+            t_close: true,
+            writes: true,
+            first_flight: true,
+            acks: true,
+            syn: true,
+            losses: false,
+        }
     }
 }
 

@@ -116,6 +116,14 @@ impl Endpoint {
         self
     }
 
+    /// Sends its SYN, or SYN/ACK, which was just sent, again at `at` if that is not answered by then, and does not give up before. To be
+    /// called for each of them; else the retransmission timer decides.
+    pub fn repeat_syn_at(&mut self, at: Time) {
+        if !self.sender.syn_acknowledged() {
+            self.sender.repeat_syn_at(at);
+        }
+    }
+
     /// Adds `bytes` to what is to be sent. May be called before the connection is established. No effect after
     /// [`Self::close`] or [`Self::abort`].
     pub fn write(&mut self, bytes: u64) {
@@ -167,19 +175,12 @@ impl Endpoint {
         }
     }
 
-    /// RFC 9293 section 3.10.7.1: a RST that the peer cannot take for an old one.
     #[cold]
     fn answer_with_reset(&mut self, segment: &Segment) {
         if segment.flags.rst() {
             return;
         }
-        let reset = match segment.flags.ack() {
-            true => Segment { sequence: segment.acknowledgement, flags: Flags(Flags::RST), ..Segment::default() },
-            false => {
-                Segment { acknowledgement: segment.end(), flags: Flags(Flags::RST | Flags::ACK), ..Segment::default() }
-            }
-        };
-        self.reset = Some(Box::new(reset));
+        self.reset = Some(Box::new(segment.refusal()));
     }
 
     fn take_syn(&mut self, segment: &Segment, config: &Config) {

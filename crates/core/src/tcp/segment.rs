@@ -103,6 +103,16 @@ impl Segment {
     pub fn end(&self) -> u64 {
         self.sequence + self.sequence_length()
     }
+
+    /// The RST that answers it where there is no connection (RFC 9293 section 3.10.7.1), which its sender cannot take for an old one.
+    pub fn refusal(&self) -> Segment {
+        match self.flags.ack() {
+            true => Segment { sequence: self.acknowledgement, flags: Flags(Flags::RST), ..Segment::default() },
+            false => {
+                Segment { acknowledgement: self.end(), flags: Flags(Flags::RST | Flags::ACK), ..Segment::default() }
+            }
+        }
+    }
 }
 
 /// The offset with these low 32 bits that is nearest to `near`.

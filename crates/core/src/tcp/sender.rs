@@ -380,6 +380,11 @@ impl Sender {
         self.next = 0;
     }
 
+    /// The SYN is to be sent again at `at`, whatever the retransmission timer says.
+    pub(super) fn repeat_syn_at(&mut self, at: Time) {
+        (self.deadline, self.expiries) = (Deadline::at(at), 0);
+    }
+
     fn flight(&self) -> u64 {
         self.highest - self.unacknowledged
     }

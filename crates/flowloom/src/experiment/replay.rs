@@ -21,11 +21,17 @@ pub struct Replay {
     /// Data segments that each end acknowledges at once, and how long its acknowledgements wait (methods A.13.3); default: true. Delays
     /// and quick acknowledgements of `[tcp]` that are not the profile's win.
     pub acks: bool,
+    /// SYNs and SYN/ACKs that were sent again, and the time that passed until one was answered (methods A.13.6); default: true.
+    pub syn: bool,
+    /// Losses of the original, each where it was: the same segment, the same transmission, on the same side of the monitor (methods A.13.7).
+    /// Default: true, but false where the experiment changes the network, which then makes losses of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub losses: Option<bool>,
 }
 
 impl Default for Replay {
     fn default() -> Replay {
-        Replay { writes: true, options: None, first_flight: true, acks: true }
+        Replay { writes: true, options: None, first_flight: true, acks: true, syn: true, losses: None }
     }
 }
 

@@ -123,8 +123,17 @@ impl Workload {
             true => play::Waits::CORRECTED,
             false => self.waits.model(),
         };
-        let Replay { writes, first_flight, acks, .. } = self.replay;
-        ReplayModel { waits, lead_in: self.lead_in, t_close: self.t_close, writes, first_flight, acks }
+        let Replay { writes, first_flight, acks, syn, losses, .. } = self.replay;
+        ReplayModel {
+            waits,
+            lead_in: self.lead_in,
+            t_close: self.t_close,
+            writes,
+            first_flight,
+            acks,
+            syn,
+            losses: losses.unwrap_or_default(),
+        }
     }
 
     /// How long the workload goes on before the run begins.

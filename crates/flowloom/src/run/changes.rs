@@ -4,8 +4,9 @@
 use flowloom_core::extract::TrafficSeries;
 use flowloom_core::tcp::keys::Stated;
 use flowloom_sim::keys::Topology;
+use flowloom_store::workload::WorkloadFacts;
 
-use crate::experiment::{Experiment, Network, RateChoice, Waits, Workload};
+use crate::experiment::{Experiment, LossChoice, Network, RateChoice, Waits, Workload};
 use crate::workload::source::Source;
 
 /// The changes, each in a few words; none of a replay under the original's conditions, and of a workload without an original.
@@ -13,7 +14,7 @@ pub fn changes(experiment: &Experiment, source: &Source) -> Vec<String> {
     if source.is_of_model() {
         return Vec::new();
     }
-    let Experiment { workload, network, sources, run, tcp, .. } = experiment;
+    let Experiment { workload, run, tcp, .. } = experiment;
     let usual = Workload::default();
     let mut found = Vec::new();
     let mut say = |is_changed: bool, what: &dyn Fn() -> String| found.extend(is_changed.then(what));
@@ -32,13 +33,37 @@ pub fn changes(experiment: &Experiment, source: &Source) -> Vec<String> {
     say(has_own_options || workload.replay.options == Some(false), &|| "options of [tcp]".to_owned());
     say(!workload.replay.first_flight, &|| "no first-flight windows".to_owned());
     say(!workload.replay.acks, &|| "no acknowledgement policies".to_owned());
+    say(!workload.replay.syn, &|| "no repeated SYNs".to_owned());
+    say(workload.replay.losses == Some(false), &|| "no losses of the original".to_owned());
     let initial_window = tcp.own_initial_window();
     say(initial_window.is_some(), &|| match initial_window.unwrap_or_default() {
         0 => "initial window of RFC 5681".to_owned(),
         segments => format!("initial window of {segments} MSS"),
     });
     say(source.is_draw(run.variation()), &|| "starts drawn anew".to_owned());
-    say(constrains(network, source), &|| format!("rate {}", network.bottleneck.rate));
+    found.extend(of_network(experiment, &source.facts));
+    found
+}
+
+/// Whether the losses of the original are replayed where the experiment does not say: a network that is not the original's makes losses
+/// of its own.
+pub fn replays_losses(experiment: &Experiment, facts: &WorkloadFacts) -> bool {
+    let workload = &experiment.workload;
+    let is_the_originals = || {
+        workload.rtt.keeps_all()
+            && workload.load.is_none()
+            && workload.loss == LossChoice::None
+            && of_network(experiment, facts).is_empty()
+    };
+    workload.replay.losses.unwrap_or_else(is_the_originals)
+}
+
+/// What differs of the network.
+fn of_network(experiment: &Experiment, facts: &WorkloadFacts) -> Vec<String> {
+    let Experiment { network, sources, .. } = experiment;
+    let mut found = Vec::new();
+    let mut say = |is_changed: bool, what: &dyn Fn() -> String| found.extend(is_changed.then(what));
+    say(constrains(network, facts), &|| format!("rate {}", network.bottleneck.rate));
     let Network { bottleneck, .. } = network;
     let queue = Network::default().bottleneck.queue;
     say(bottleneck.queue.resolved() != queue.resolved(), &|| format!("queue {}", bottleneck.queue));
@@ -51,8 +76,8 @@ pub fn changes(experiment: &Experiment, source: &Source) -> Vec<String> {
 }
 
 /// Whether the link may hold packets up that the original's did not: its rate is not even twice the busiest 10 ms.
-fn constrains(network: &Network, source: &Source) -> bool {
-    let peak = 8.0 * source.facts.capture.peak_10ms_bytes as f64 / TrafficSeries::WIDTH.as_secs_f64();
+fn constrains(network: &Network, facts: &WorkloadFacts) -> bool {
+    let peak = 8.0 * facts.capture.peak_10ms_bytes as f64 / TrafficSeries::WIDTH.as_secs_f64();
     match network.bottleneck.rate.value {
         RateChoice::Auto => false,
         RateChoice::OfLoad(_) => true,
@@ -93,6 +118,27 @@ mod tests {
     }
 
     #[test]
+    fn losses_are_replayed_over_the_originals_network() {
+        let mut facts = Source::none().facts;
+        facts.capture.peak_10ms_bytes = 10_000;
+        for (key, value, expected) in [
+            ("workload.replay.writes", "false", true),
+            ("network.bottleneck.rate", "16mbit", true),
+            ("network.bottleneck.rate", "15mbit", false),
+            ("network.bottleneck.queue.limit", "60p", false),
+            ("network.bottleneck.delay", "5ms", false),
+            ("workload.rtt", "50ms", false),
+            ("workload.loss", "measured", false),
+            ("workload.replay.losses", "false", false),
+        ] {
+            let experiment = Experiment::of("a.pcap").with(key, value).unwrap();
+            assert_eq!(replays_losses(&experiment, &facts), expected, "{key} = {value}");
+            let asked = experiment.with("workload.replay.losses", "true").unwrap();
+            assert!(replays_losses(&asked, &facts), "{key} = {value}");
+        }
+    }
+
+    #[test]
     fn changes_are_named() {
         for (key, value, told) in [
             ("workload.structure", "a-b", "structure a-b"),
@@ -103,6 +149,8 @@ mod tests {
             ("workload.waits.correct", "none", "waits not corrected"),
             ("workload.lead-in", "false", "no lead-in"),
             ("workload.t-close", "false", "no time to close"),
+            ("workload.replay.syn", "false", "no repeated SYNs"),
+            ("workload.replay.losses", "false", "no losses of the original"),
             ("tcp.initial-window", "32", "initial window of 32 MSS"),
             ("tcp.timestamps", "false", "options of [tcp]"),
             ("workload.replay.options", "false", "options of [tcp]"),

@@ -104,6 +104,10 @@ pub fn not_replayed(config: &Config) -> impl Iterator<Item = String> {
             config.replay.acks && any(|tcp| tcp.own_acks),
             "workload.replay.acks = true is not the kernel's to choose: it decides by itself when to acknowledge",
         ),
+        (
+            config.replay.syn,
+            "workload.replay.syn = true in part: the kernel's timers send SYNs again, and refused ones are lost",
+        ),
     ]
     .into_iter()
     .filter(|(is_so, _)| *is_so)

@@ -17,7 +17,9 @@ use flowloom_core::queue::{CodelParams, Discipline, StepParams, StepPoint};
 use flowloom_core::record::{DropReason, DropRecord};
 use flowloom_core::units::{Limit, Probability};
 use flowloom_core::wire::{Ecn, Flags};
-use flowloom_core::workload::{ConnectionVector, Endpoint, IpVersion, LinkSide, PerSide, Protocol, Side};
+use flowloom_core::workload::{
+    ConnectionVector, Endpoint, IpVersion, LinkSide, LostSegment, PerSide, Protocol, Side, SynAnswer, SynRepeat,
+};
 use flowloom_sim::{AsCaptured, Class};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -473,6 +475,47 @@ fn offered(conversation: &mut Conversation, sender: Side, make: &Make<'_>) -> ([
     assert_eq!(taken.segment.timestamps.is_some(), options[1]);
     assert_eq!(taken.segment.window_scale.is_some(), options[2]);
     (options, left.flags.0 & (Flags::ECE | Flags::CWR), taken.extra)
+}
+
+/// SYNs that the original sent in vain do not arrive, refused ones neither, nor data that it lost; what the kernel repeats does.
+#[test]
+fn what_the_original_lost_is_lost() {
+    let mut bench = Bench::new(Config { window: Duration::from_secs(4), ..line() });
+    bench.config.replay.losses = true;
+    let mut vector = connection([65_535; 2], 1_460);
+    let repeat = |wait, answer| SynRepeat { side: Side::Initiator, wait: Duration::from_millis(wait), answer };
+    vector.syn_repeats = vec![repeat(1_030, SynAnswer::None), repeat(500, SynAnswer::Reset)];
+    vector.losses.initiator = vec![LostSegment { after_bytes: 100, bytes: 100, ..LostSegment::default() }];
+    bench.orders.push((Time::ZERO, Command::Open(3, Box::new(vector.into()))));
+    let [initiator, acceptor] = ends(3);
+    let options = options(1_460, Some(7));
+    let syn = Make { flags: Flags::SYN, options: &options, acknowledgement: 0, ..initiator.clone() };
+    for at in [10, 1_010, 2_010] {
+        bench.send(LinkSide::Left, micros(1_000 * at), syn.tcp());
+    }
+    let number = initiator.sequence.wrapping_add(1);
+    let (flags, acknowledgement) = (Flags::SYN | Flags::ACK, number);
+    bench.send(
+        LinkSide::Right,
+        micros(2_100_000),
+        Make { flags, acknowledgement, options: &options, ..acceptor.clone() }.tcp(),
+    );
+    let acknowledgement = acceptor.sequence.wrapping_add(1);
+    let data =
+        |after: u32| Make { sequence: number.wrapping_add(after), acknowledgement, payload: 100, ..initiator.clone() };
+    for (at, after) in [(2_200, 0), (2_201, 100), (2_202, 200), (2_600, 100)] {
+        bench.send(LinkSide::Left, micros(1_000 * at), data(after).tcp());
+    }
+    let came = bench.run(NONE);
+    let arrived: Vec<u32> =
+        came.right.iter().map(|packet| tcp(&packet.1).sequence.wrapping_sub(initiator.sequence)).collect();
+    assert_eq!(arrived, [0, 1, 201, 101]);
+    let drops: Vec<_> = came.drops().iter().map(|drop| drop.reason).collect();
+    assert_eq!(drops, [DropReason::Loss; 3]);
+    let [(3, closed)] = &came.closed()[..] else { panic!() };
+    let monitor = closed.monitor.as_ref().unwrap();
+    let waits: Vec<_> = monitor.syn_repeats.iter().map(|repeat| (repeat.wait, repeat.answer)).collect();
+    assert_eq!(waits, [(Duration::from_secs(1), SynAnswer::None); 2], "the kernel's times");
 }
 
 #[test]

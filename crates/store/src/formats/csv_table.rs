@@ -13,7 +13,7 @@ use super::limits::MOST_ADUS;
 use super::lines::Lines;
 use super::notes::Notes;
 use super::read_vectors::ReadVectors;
-use super::stored::{StoredAdu, StoredDatagram, StoredPause, StoredVector};
+use super::stored::{StoredAdu, StoredDatagram, StoredLoss, StoredPause, StoredSynRepeat, StoredVector};
 
 /// Whether `head` begins one of the two forms; another program may have put names in quotation marks.
 pub(super) fn begins(head: &[u8]) -> bool {
@@ -97,12 +97,22 @@ const SEGMENTS: [&str; 19] = [
 /// The members of an ADU, in the order in which the column `adus` lists them.
 const ADU: [&str; 8] =
     ["side", "bytes", "missing_bytes", "wait_ns", "waiter", "first_seen_ns", "last_seen_ns", "packets"];
-/// The columns of pauses and of datagrams, and the members of each. Tables of version 1 lack them.
-const LISTS: [&str; 4] = ["initiator_pauses", "acceptor_pauses", "initiator_datagrams", "acceptor_datagrams"];
+/// The columns of lists behind the ADUs, which tables of version 1 lack, and the members of their records.
+const LISTS: [&str; 7] = [
+    "initiator_pauses",
+    "acceptor_pauses",
+    "initiator_datagrams",
+    "acceptor_datagrams",
+    "syn_repeats",
+    "initiator_losses",
+    "acceptor_losses",
+];
 const PAUSE: [&str; 3] = ["after_bytes", "length_ns", "heard_bytes"];
 const DATAGRAM: [&str; 2] = ["bytes", "gap_ns"];
+const SYN_REPEAT: [&str; 3] = ["side", "wait_ns", "answer"];
+const LOSS: [&str; 5] = ["after_bytes", "bytes", "copy", "before_monitor", "repaired_ns"];
 /// Columns that hold words; those below hold truth values, all others numbers.
-const WORDS: [&str; 10] = [
+const WORDS: [&str; 11] = [
     "protocol",
     "ip_version",
     "evidence",
@@ -113,8 +123,10 @@ const WORDS: [&str; 10] = [
     "address",
     "side",
     "waiter",
+    "answer",
 ];
-const TRUTHS: [&str; 7] = ["complete", "handshake_repeated", "syn_seen", "rst_seen", "sack", "timestamps", "ecn"];
+const TRUTHS: [&str; 8] =
+    ["complete", "handshake_repeated", "syn_seen", "rst_seen", "sack", "timestamps", "ecn", "before_monitor"];
 /// Longest row: a connection of a million ADUs.
 const MOST_LINE_BYTES: usize = 256 << 20;
 
@@ -219,6 +231,9 @@ fn fields(mut stored: StoredVector) -> io::Result<Vec<String>> {
         .map(|pauses| listed(&PAUSE, pauses.take().unwrap_or_default()));
     let datagrams = [&mut stored.initiator_datagrams, &mut stored.acceptor_datagrams]
         .map(|datagrams| listed(&DATAGRAM, datagrams.take().unwrap_or_default()));
+    let syn_repeats = listed(&SYN_REPEAT, stored.syn_repeats.take().unwrap_or_default())?;
+    let [of_initiator, of_acceptor] = [&mut stored.initiator_losses, &mut stored.acceptor_losses]
+        .map(|losses| listed(&LOSS, losses.take().unwrap_or_default()));
     let value = serde_json::to_value(stored)?;
     let mut fields: Vec<String> = CONNECTION.iter().map(|name| text(&value[*name])).collect();
     for end in ["initiator", "acceptor"] {
@@ -229,6 +244,7 @@ fn fields(mut stored: StoredVector) -> io::Result<Vec<String>> {
     for datagrams in datagrams {
         fields.push(datagrams?);
     }
+    fields.extend([syn_repeats, of_initiator?, of_acceptor?]);
     Ok(fields)
 }
 
@@ -342,6 +358,9 @@ fn vector(record: &StringRecord) -> Result<ConnectionVector, Flaw> {
     stored.acceptor_pauses = pauses(rest.next().unwrap_or_default())?;
     stored.initiator_datagrams = datagrams(rest.next().unwrap_or_default())?;
     stored.acceptor_datagrams = datagrams(rest.next().unwrap_or_default())?;
+    stored.syn_repeats = syn_repeats(rest.next().unwrap_or_default())?;
+    stored.initiator_losses = losses(rest.next().unwrap_or_default())?;
+    stored.acceptor_losses = losses(rest.next().unwrap_or_default())?;
     stored.vector()
 }
 
@@ -380,20 +399,36 @@ fn adus(text: &str) -> Result<Vec<StoredAdu>, Flaw> {
 
 /// The pauses in a column, if there are any.
 fn pauses(text: &str) -> Result<Option<Vec<StoredPause>>, Flaw> {
+    some_of(text, &PAUSE, "a pause", "AFTER_BYTES:LENGTH_NS:HEARD_BYTES, with blanks between pauses")
+}
+
+/// The SYNs that were sent again in a column, if there are any.
+fn syn_repeats(text: &str) -> Result<Option<Vec<StoredSynRepeat>>, Flaw> {
+    some_of(text, &SYN_REPEAT, "a repeated SYN", "SIDE:WAIT_NS:ANSWER, with blanks between them")
+}
+
+/// The lost segments in a column, if there are any.
+fn losses(text: &str) -> Result<Option<Vec<StoredLoss>>, Flaw> {
+    some_of(text, &LOSS, "a loss", "AFTER_BYTES:BYTES:COPY:BEFORE_MONITOR:REPAIRED_NS, with blanks between losses")
+}
+
+/// The records that a field lists, if there are any.
+fn some_of<T: DeserializeOwned>(
+    text: &str,
+    names: &[&str],
+    what: &str,
+    expected: &'static str,
+) -> Result<Option<Vec<T>>, Flaw> {
     if text.split_ascii_whitespace().nth(MOST_ADUS).is_some() {
-        return Err(Flaw::new(format!("an end with more than {MOST_ADUS} pauses"), ""));
+        return Err(Flaw::new(format!("a list of more than {MOST_ADUS}, each {what}"), ""));
     }
-    let pauses = list(text, &PAUSE, "a pause", "AFTER_BYTES:LENGTH_NS:HEARD_BYTES, with blanks between pauses")?;
-    Ok((!pauses.is_empty()).then_some(pauses))
+    let records = list(text, names, what, expected)?;
+    Ok((!records.is_empty()).then_some(records))
 }
 
 /// The datagrams in a column, if there are any.
 fn datagrams(text: &str) -> Result<Option<Vec<StoredDatagram>>, Flaw> {
-    if text.split_ascii_whitespace().nth(MOST_ADUS).is_some() {
-        return Err(Flaw::new(format!("an end with more than {MOST_ADUS} datagrams"), ""));
-    }
-    let datagrams = list(text, &DATAGRAM, "a datagram", "BYTES:GAP_NS, with blanks between datagrams")?;
-    Ok((!datagrams.is_empty()).then_some(datagrams))
+    some_of(text, &DATAGRAM, "a datagram", "BYTES:GAP_NS, with blanks between datagrams")
 }
 
 /// The records that a field lists.

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, PerSide, Repaired, Repeated,
-    SeenDatagram, Segments, Side, Span,
+    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, LostSegment, Pause, PerSide, Repaired,
+    Repeated, SeenDatagram, Segments, Side, Span, SynRepeat,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,8 @@ record! {
         acceptor: StoredEnd, adus: Vec<StoredAdu>;
         ip_version: String, label_subset: u64, label_id: u64, syn_rtt_ns: u64, stated_rtt_ns: u64, lifetime_ns: u64, t_close_ns: u64,
         initiator_pauses: Vec<StoredPause>, acceptor_pauses: Vec<StoredPause>,
-        initiator_datagrams: Vec<StoredDatagram>, acceptor_datagrams: Vec<StoredDatagram>,
+        initiator_datagrams: Vec<StoredDatagram>, acceptor_datagrams: Vec<StoredDatagram>, syn_repeats: Vec<StoredSynRepeat>,
+        initiator_losses: Vec<StoredLoss>, acceptor_losses: Vec<StoredLoss>,
     }
 }
 
@@ -81,6 +82,16 @@ record! {
     StoredDatagram { bytes: u32, gap_ns: u64; }
 }
 
+record! {
+    /// A SYN or SYN/ACK that was sent again.
+    StoredSynRepeat { side: String, wait_ns: u64, answer: String; }
+}
+
+record! {
+    /// A data segment that was lost.
+    StoredLoss { after_bytes: u64, bytes: u64, copy: u32, before_monitor: bool, repaired_ns: u64; }
+}
+
 fn name<T: Text>(value: T) -> String {
     T::NAMES.iter().find(|(_, known)| *known == value).map_or_else(String::new, |(name, _)| (*name).to_owned())
 }
@@ -121,6 +132,9 @@ impl From<&ConnectionVector> for StoredVector {
             acceptor_pauses: stored_pauses(&vector.pauses.acceptor),
             initiator_datagrams: stored_datagrams(&vector.datagrams.initiator),
             acceptor_datagrams: stored_datagrams(&vector.datagrams.acceptor),
+            syn_repeats: stored_syn_repeats(&vector.syn_repeats),
+            initiator_losses: stored_losses(&vector.losses.initiator),
+            acceptor_losses: stored_losses(&vector.losses.acceptor),
         }
     }
 }
@@ -268,6 +282,49 @@ fn pauses(stored: Option<Vec<StoredPause>>, bytes: u64, others: u64) -> Result<V
     Ok(pauses)
 }
 
+/// Nothing if there are none.
+fn stored_syn_repeats(repeats: &[SynRepeat]) -> Option<Vec<StoredSynRepeat>> {
+    let stored = |repeat: &SynRepeat| StoredSynRepeat {
+        side: name(repeat.side),
+        wait_ns: repeat.wait.as_nanos(),
+        answer: name(repeat.answer),
+    };
+    (!repeats.is_empty()).then(|| repeats.iter().map(stored).collect())
+}
+
+/// Nothing if there are none.
+fn stored_losses(losses: &[LostSegment]) -> Option<Vec<StoredLoss>> {
+    let stored = |lost: &LostSegment| {
+        let LostSegment { after_bytes, bytes, copy, before_monitor, repaired } = *lost;
+        StoredLoss { after_bytes, bytes, copy, before_monitor, repaired_ns: repaired.as_nanos() }
+    };
+    (!losses.is_empty()).then(|| losses.iter().map(stored).collect())
+}
+
+/// The lost segments of an end that sends `sent` bytes, which come in order and inside them.
+fn losses(stored: Option<Vec<StoredLoss>>, sent: u64) -> Result<Vec<LostSegment>, Flaw> {
+    let lost = |lost: StoredLoss| {
+        let StoredLoss { after_bytes, bytes, copy, before_monitor, repaired_ns } = lost;
+        LostSegment { after_bytes, bytes, copy, before_monitor, repaired: Duration::from_nanos(repaired_ns) }
+    };
+    let losses: Vec<LostSegment> = stored.unwrap_or_default().into_iter().map(lost).collect();
+    let is_inside = |lost: &LostSegment| lost.after_bytes.checked_add(lost.bytes).is_some_and(|end| end <= sent);
+    if !losses.is_sorted_by_key(|lost| (lost.after_bytes, lost.copy)) || !losses.iter().all(is_inside) {
+        return Err(Flaw::new("losses of an end outside its data or out of order", ""));
+    }
+    Ok(losses)
+}
+
+impl StoredSynRepeat {
+    fn repeat(self) -> Result<SynRepeat, Flaw> {
+        Ok(SynRepeat {
+            side: of_name(&self.side, "side")?,
+            wait: Duration::from_nanos(self.wait_ns),
+            answer: of_name(&self.answer, "answer")?,
+        })
+    }
+}
+
 impl StoredVector {
     /// The vector this says, if it can be one.
     pub(super) fn vector(self) -> Result<ConnectionVector, Flaw> {
@@ -300,6 +357,13 @@ impl StoredVector {
             adus: self.adus.into_iter().map(StoredAdu::adu).collect::<Result<_, _>>()?,
             pauses: PerSide::default(),
             datagrams: PerSide::default(),
+            losses: PerSide::default(),
+            syn_repeats: self
+                .syn_repeats
+                .unwrap_or_default()
+                .into_iter()
+                .map(StoredSynRepeat::repeat)
+                .collect::<Result<_, _>>()?,
         };
         for side in Side::BOTH {
             let own = vector.adus.iter().filter(|adu| adu.side == side);
@@ -316,6 +380,10 @@ impl StoredVector {
         vector.datagrams = PerSide {
             initiator: datagrams(self.initiator_datagrams, own(Side::Initiator))?,
             acceptor: datagrams(self.acceptor_datagrams, own(Side::Acceptor))?,
+        };
+        vector.losses = PerSide {
+            initiator: losses(self.initiator_losses, vector.bytes(Side::Initiator))?,
+            acceptor: losses(self.acceptor_losses, vector.bytes(Side::Acceptor))?,
         };
         Ok(vector)
     }

@@ -10,7 +10,9 @@ use flowloom_core::record::{DropReason, Outcome, PacketKind};
 use flowloom_core::tcp::Phase;
 use flowloom_core::tcp::congestion::{BbrState, WindowCause};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{Close, Evidence, InitiatorRule, IpVersion, LinkSide, Pattern, Protocol, Side};
+use flowloom_core::workload::{
+    Close, Evidence, InitiatorRule, IpVersion, LinkSide, Pattern, Protocol, Side, SynAnswer,
+};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type};
 
@@ -200,6 +202,11 @@ impl Text for Evidence {
         ("flow-record", Evidence::FlowRecord),
         ("model", Evidence::Model),
     ];
+}
+
+impl Text for SynAnswer {
+    const NAMES: &'static [(&'static str, SynAnswer)] =
+        &[("none", SynAnswer::None), ("reset", SynAnswer::Reset), ("syn", SynAnswer::Syn)];
 }
 
 impl Text for InitiatorRule {

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{
-    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, Repaired, Repeated, SeenDatagram,
-    Segments, Side, Span,
+    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, LostSegment, Pause, Repaired, Repeated,
+    SeenDatagram, Segments, Side, Span, SynAnswer, SynRepeat,
 };
 
 use crate::table::{Column, Row, column, derived, element, list};
@@ -62,13 +62,17 @@ impl Row for ConnectionVector {
             pauses("acceptor_pauses", |v| &v.pauses.acceptor, |v| &mut v.pauses.acceptor),
             datagrams("initiator_datagrams", |v| &v.datagrams.initiator, |v| &mut v.datagrams.initiator),
             datagrams("acceptor_datagrams", |v| &v.datagrams.acceptor, |v| &mut v.datagrams.acceptor),
+            syn_repeats(),
+            losses("initiator_losses", |v| &v.losses.initiator, |v| &mut v.losses.initiator),
+            losses("acceptor_losses", |v| &v.losses.acceptor, |v| &mut v.losses.acceptor),
         ]);
         columns
     }
 
     fn weight(&self) -> usize {
-        let lists = Side::BOTH.map(|side| self.pauses[side].len() + self.datagrams[side].len());
-        1 + self.adus.len() + lists.iter().sum::<usize>()
+        let of_ends =
+            Side::BOTH.map(|side| self.pauses[side].len() + self.datagrams[side].len() + self.losses[side].len());
+        1 + self.adus.len() + self.syn_repeats.len() + of_ends.iter().sum::<usize>()
     }
 }
 
@@ -351,4 +355,31 @@ fn datagrams(
         element("gap_ns", |datagram: &SeenDatagram| datagram.gap, |datagram, x| datagram.gap = x),
     ];
     list(name, SeenDatagram::default(), get, get_mut, members).since(2)
+}
+
+/// The SYNs and SYN/ACKs that were sent again.
+fn syn_repeats() -> Column<ConnectionVector> {
+    let blank = SynRepeat { side: Side::Initiator, wait: Duration::ZERO, answer: SynAnswer::None };
+    let members = vec![
+        element("side", |repeat: &SynRepeat| repeat.side, |repeat, x| repeat.side = x),
+        element("wait_ns", |repeat: &SynRepeat| repeat.wait, |repeat, x| repeat.wait = x),
+        element("answer", |repeat: &SynRepeat| repeat.answer, |repeat, x| repeat.answer = x),
+    ];
+    list("syn_repeats", blank, |v: &ConnectionVector| &v.syn_repeats, |v| &mut v.syn_repeats, members).since(2)
+}
+
+/// The segments of one end that were lost.
+fn losses(
+    name: &str,
+    get: fn(&ConnectionVector) -> &Vec<LostSegment>,
+    get_mut: fn(&mut ConnectionVector) -> &mut Vec<LostSegment>,
+) -> Column<ConnectionVector> {
+    let members = vec![
+        element("after_bytes", |lost: &LostSegment| lost.after_bytes, |lost, x| lost.after_bytes = x),
+        element("bytes", |lost: &LostSegment| lost.bytes, |lost, x| lost.bytes = x),
+        element("copy", |lost: &LostSegment| lost.copy, |lost, x| lost.copy = x),
+        element("before_monitor", |lost: &LostSegment| lost.before_monitor, |lost, x| lost.before_monitor = x),
+        element("repaired_ns", |lost: &LostSegment| lost.repaired, |lost, x| lost.repaired = x),
+    ];
+    list(name, LostSegment::default(), get, get_mut, members).since(2)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
     AckPolicy, Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, IpVersion, Label,
-    LinkSide, Pattern, Pause, PerSide, Protocol, SeenDatagram, Segments, Side, Span,
+    LinkSide, LostSegment, Pattern, Pause, PerSide, Protocol, SeenDatagram, Segments, Side, Span, SynAnswer, SynRepeat,
 };
 use proptest::prelude::*;
 
@@ -148,11 +148,18 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
     let places = [(); 2].map(|()| prop::collection::vec((any::<u16>(), duration()), 0..4));
     let datagram = (1..100_000u32, duration()).prop_map(|(bytes, gap)| SeenDatagram { bytes, gap });
     let units = prop::option::of(prop::collection::vec(prop::collection::vec(datagram, 2..4), 6));
-    let lists = (adus, places, units);
+    let answer = prop::sample::select(vec![SynAnswer::None, SynAnswer::Reset, SynAnswer::Syn]);
+    let repeat = (side(), duration(), answer).prop_map(|(side, wait, answer)| SynRepeat { side, wait, answer });
+    let lost = prop::collection::vec(any::<(u16, u32, bool)>(), 0..4);
+    let lists = (adus, places, units, prop::collection::vec(repeat, 0..3), lost);
     (identity, (label, protocol, evidence), times, endpoint().boxed(), endpoint().boxed(), close, lists).prop_map(
         |(identity, (label, (protocol, ip_version), evidence), times, initiator, acceptor, close, lists)| {
-            let (mut adus, places, units) = lists;
+            let (mut adus, places, units, syn_repeats, lost) = lists;
             let datagrams = datagrams(&mut adus, units.unwrap_or_default());
+            let losses = PerSide {
+                initiator: losses(&adus, Side::Initiator, &lost),
+                acceptor: losses(&adus, Side::Acceptor, &lost),
+            };
             let [syn_rtt, stated_rtt, lifetime, t_close] = times;
             let (id, start, initiator_side, initiator_rule, pattern, complete, handshake_repeated) = identity;
             let [of_initiator, of_acceptor] = places;
@@ -181,6 +188,8 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
                 adus,
                 pauses,
                 datagrams,
+                losses,
+                syn_repeats,
             }
         },
     )
@@ -213,6 +222,25 @@ fn pauses(adus: &[Adu], side: Side, places: Vec<(u16, Duration)>) -> Vec<Pause> 
     };
     let pauses: BTreeMap<u64, (Duration, Option<u64>)> = places.into_iter().filter_map(place).collect();
     pauses.into_iter().map(|(after_bytes, (length, heard))| Pause { after_bytes, length, heard }).collect()
+}
+
+/// Lost segments of `side` inside its data, at these shares of it.
+fn losses(adus: &[Adu], side: Side, lost: &[(u16, u32, bool)]) -> Vec<LostSegment> {
+    let own = adus.iter().filter(|adu| adu.side == side);
+    let sent = own.fold(0u64, |sum, adu| sum.saturating_add(adu.bytes));
+    let segment = |(share, copy, before_monitor): &(u16, u32, bool)| {
+        let after_bytes = ((u128::from(sent) * u128::from(*share)) >> u16::BITS) as u64;
+        LostSegment {
+            after_bytes,
+            bytes: (sent - after_bytes).min(1_448),
+            copy: *copy,
+            before_monitor: *before_monitor,
+            repaired: Duration::from_micros(after_bytes >> 20),
+        }
+    };
+    let mut losses: Vec<_> = lost.iter().map(segment).collect();
+    losses.sort_by_key(|lost| (lost.after_bytes, lost.copy));
+    losses
 }
 
 /// `count` plain connections of one request and one response, `gap` apart.

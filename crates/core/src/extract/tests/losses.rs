@@ -1,0 +1,109 @@
+//! Losses at their places (methods A.13.7), by hand. Large numbers are in `make validate`, group `losses`.
+
+use super::*;
+use crate::workload::LostSegment;
+
+const MS: u64 = 1_000;
+
+/// A response of five segments of 1,000 bytes, of which one may be lost before the monitor, which is 10 ms from the initiator and back.
+fn response(missing: Option<u32>) -> Transcript {
+    let mut t = Transcript::established();
+    t.i(51 * MS, 1, 1, 300);
+    for number in (0..5).filter(|number| Some(*number) != missing) {
+        t.a(91 * MS, 1 + 1_000 * number, 301, 1_000);
+    }
+    t
+}
+
+/// The second segment is asked for.
+fn ask(t: &mut Transcript) {
+    (0..4).for_each(|_| _ = t.i(101 * MS, 301, 1_001, 0));
+}
+
+/// The acceptor's: bytes before, bytes, transmission, whether before the monitor.
+fn losses(vector: &ConnectionVector) -> Vec<(u64, u64, u32, bool)> {
+    assert_eq!(vector.losses[I], [], "the initiator lost nothing");
+    let told = |lost: &LostSegment| (lost.after_bytes, lost.bytes, lost.copy, lost.before_monitor);
+    vector.losses[A].iter().map(told).collect()
+}
+
+#[test]
+fn a_repeated_segment_was_lost_behind_the_monitor() {
+    let mut t = response(None);
+    ask(&mut t);
+    t.a(142 * MS, 1_001, 301, 1_000);
+    t.i(152 * MS, 301, 5_001, 0);
+    assert_eq!(losses(&t.finish().1), [(1_000, 1_000, 0, false)]);
+}
+
+#[test]
+fn so_was_its_repetition_if_it_comes_again() {
+    let mut t = response(None);
+    ask(&mut t);
+    t.a(142 * MS, 1_001, 301, 1_000);
+    t.a(542 * MS, 1_001, 301, 1_000);
+    t.i(552 * MS, 301, 5_001, 0);
+    assert_eq!(losses(&t.finish().1), [(1_000, 1_000, 0, false), (1_000, 1_000, 1, false)]);
+}
+
+#[test]
+fn a_filled_hole_was_lost_before_the_monitor() {
+    let mut t = response(Some(1));
+    ask(&mut t);
+    t.a(142 * MS, 1_001, 301, 1_000);
+    // And the one that filled it behind.
+    t.a(542 * MS, 1_001, 301, 1_000);
+    t.i(552 * MS, 301, 5_001, 0);
+    assert_eq!(losses(&t.finish().1), [(1_000, 1_000, 0, true), (1_000, 1_000, 1, false)]);
+}
+
+#[test]
+fn what_is_acknowledged_too_soon_had_arrived() {
+    let mut t = response(None);
+    t.i(101 * MS, 301, 4_001, 0);
+    // A probe for the tail, whose acknowledgement was late.
+    t.a(131 * MS, 4_001, 301, 1_000);
+    t.i(137 * MS, 301, 5_001, 0);
+    assert_eq!(losses(&t.finish().1), []);
+    let mut t = response(None);
+    t.i(101 * MS, 301, 4_001, 0);
+    t.a(131 * MS, 4_001, 301, 1_000);
+    t.i(141 * MS, 301, 5_001, 0);
+    assert_eq!(losses(&t.finish().1), [(4_000, 1_000, 0, false)]);
+}
+
+#[test]
+fn overtaken_segments_and_copies_are_no_losses() {
+    let mut t = response(Some(1));
+    t.a(92 * MS, 1_001, 301, 1_000);
+    t.i(102 * MS, 301, 5_001, 0);
+    assert_eq!(losses(&t.finish().1), []);
+    let mut t = response(None);
+    t.a(91 * MS, 4_001, 301, 1_000);
+    t.i(101 * MS, 301, 5_001, 0);
+    assert_eq!(losses(&t.finish().1), []);
+}
+
+#[test]
+fn an_end_beside_the_monitor_loses_on_one_side_of_it() {
+    for (near, expected) in [(A, &[][..]), (I, &[(1_000, 1_000, 0, true)])] {
+        let mut t = response(Some(1));
+        ask(&mut t);
+        t.a(142 * MS, 1_001, 301, 1_000);
+        t.i(152 * MS, 301, 5_001, 0);
+        assert_eq!(losses(&t.finish_near(Some(near)).1), expected, "{near:?}");
+    }
+}
+
+#[test]
+fn places_count_the_bytes_of_data_units() {
+    let mut t = response(None);
+    t.i(101 * MS, 301, 5_001, 0);
+    t.i(200 * MS, 301, 5_001, 300);
+    // 1,000 bytes that the capture lacks, and that were never acknowledged: no bytes of a data unit.
+    t.a(240 * MS, 6_001, 601, 1_000);
+    t.a(640 * MS, 6_001, 601, 1_000);
+    let vector = t.finish().1;
+    assert_eq!(vector.bytes(A), 6_000);
+    assert_eq!(losses(&vector), [(5_000, 1_000, 0, false)]);
+}

@@ -1,0 +1,69 @@
+//! SYNs that are sent again (methods A.13.6).
+
+use super::*;
+use crate::workload::{SynAnswer, SynRepeat};
+
+const MS: u64 = 1_000;
+const SYN_ACK: u8 = Flags::SYN | Flags::ACK;
+
+fn repeats(vector: &ConnectionVector) -> Vec<(Side, u64, SynAnswer)> {
+    let told = |repeat: &SynRepeat| (repeat.side, repeat.wait.as_nanos() / 1_000_000, repeat.answer);
+    vector.syn_repeats.iter().map(told).collect()
+}
+
+/// The rest of a connection whose SYN/ACK passed `at` milliseconds after the first SYN.
+fn goes_on(mut t: Transcript, at: u64) -> ConnectionVector {
+    t.flags((at + 10) * MS, I, 1, 1, 0, Flags::ACK);
+    t.i((at + 11) * MS, 1, 1, 300);
+    t.a((at + 60) * MS, 1, 301, 500);
+    t.finish().1
+}
+
+#[test]
+fn unanswered_and_refused_syns_are_kept() {
+    let mut t = Transcript::new();
+    t.flags(0, I, 0, 0, 0, Flags::SYN);
+    t.flags(1_028 * MS, I, 0, 0, 0, Flags::SYN);
+    t.flags(1_060 * MS, A, 0, 1, 0, Flags::RST | Flags::ACK);
+    t.flags(1_528 * MS, I, 0, 0, 0, Flags::SYN);
+    t.flags(1_568 * MS, A, 0, 1, 0, SYN_ACK);
+    let vector = goes_on(t, 1_568);
+    assert_eq!(repeats(&vector), [(I, 1_028, SynAnswer::None), (I, 500, SynAnswer::Reset)]);
+    assert!(vector.handshake_repeated && !vector.ends.acceptor.rst_seen);
+}
+
+#[test]
+fn a_new_attempt_on_the_same_ports_is_another_syn() {
+    let mut t = Transcript::new();
+    t.flags(0, I, 0, 0, 0, Flags::SYN);
+    t.isn[0] = 5;
+    t.flags(3_000 * MS, I, 0, 0, 0, Flags::SYN);
+    t.flags(3_040 * MS, A, 0, 1, 0, SYN_ACK);
+    assert_eq!(repeats(&goes_on(t, 3_040)), [(I, 3_000, SynAnswer::None)]);
+}
+
+#[test]
+fn lost_syn_acks_are_kept_and_answered_ones_are_not() {
+    let mut t = Transcript::new();
+    t.flags(0, I, 0, 0, 0, Flags::SYN);
+    t.flags(40 * MS, A, 0, 1, 0, SYN_ACK);
+    t.flags(1_000 * MS, I, 0, 0, 0, Flags::SYN);
+    t.flags(1_040 * MS, A, 0, 1, 0, SYN_ACK);
+    t.flags(2_040 * MS, A, 0, 1, 0, SYN_ACK);
+    t.flags(2_050 * MS, I, 1, 1, 0, Flags::ACK);
+    // Its acknowledgement was lost.
+    t.flags(3_040 * MS, A, 0, 1, 0, SYN_ACK);
+    let vector = goes_on(t, 3_040);
+    let expected = [(I, 1_000, SynAnswer::Syn), (A, 1_000, SynAnswer::Syn), (A, 1_000, SynAnswer::None)];
+    assert_eq!(repeats(&vector), expected);
+}
+
+#[test]
+fn roles_are_corrected_in_them_too() {
+    let mut t = Transcript::new();
+    // Its SYN/ACKs were taken for the initiator's.
+    t.flags(0, I, 0, 1, 0, SYN_ACK);
+    t.flags(1_000 * MS, I, 0, 1, 0, SYN_ACK);
+    t.observer.swap_sides();
+    assert_eq!(repeats(&t.finish().1), [(A, 1_000, SynAnswer::None)]);
+}
