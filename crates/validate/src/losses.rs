@@ -16,7 +16,7 @@ use flowloom_core::workload::{
     Adu, Close, ConnectionVector, Endpoint, LostSegment, PerSide, Side, SynAnswer, SynRepeat,
 };
 
-use crate::check::{Effort, Expected, Row};
+use crate::check::{Effort, Expected, Row, Verdict};
 use crate::profiles::payload;
 
 const GROUP: &str = "SYNs and losses";
@@ -88,6 +88,10 @@ fn repeat_some(vector: &mut ConnectionVector) {
         wait *= 2;
     }
 }
+
+/// Why rows depart.
+const MIXED: &str = "of made-up mixes of answers 7 % come back otherwise, the cause is not known; of the captures' 164 of 166 come back";
+const NEEDLESS: &str = "needless retransmissions are taken for losses: extraction reads no SACK blocks";
 
 /// What a run reports of connections and losses.
 #[derive(Default)]
@@ -184,8 +188,10 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
     let each = if effort == Effort::Full { 100 } else { 5 };
     let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
     let mut rows = Vec::new();
-    let mut row = |name: String, source: &str, expected: Expected, ours: f64| {
-        rows.push(Row::new(GROUP, name, source, expected, ours));
+    let mut row = |name: String, source: &str, expected: Expected, ours: f64, why: &str| {
+        let row = Row::new(GROUP, name, source, expected, ours);
+        let departs = (row.verdict() == Verdict::Fails && !why.is_empty()).then(|| why.to_owned());
+        rows.push(Row { departs, ..row });
     };
     for (name, profile) in PROFILES {
         let tcp = Config::of(profile);
@@ -193,15 +199,15 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
             let what = format!("{name}, monitor {where_}");
             let [all, same] = repeats(&tcp, place, each);
             let found = format!("{what}: all times and answers of SYNs found again, of {all} connections");
-            row(found, "methods A.13.6", Expected::AtLeast(0.99), ratio(same, all));
+            row(found, "methods A.13.6", Expected::AtLeast(0.99), ratio(same, all), MIXED);
             let Found { made, exact, told } = at_places(&tcp, place, each);
             let found = format!("{what}: losses found by range, transmission and side of the monitor, of {made}");
-            row(found, "methods A.13.7", Expected::AtLeast(0.95), ratio(exact, made));
+            row(found, "methods A.13.7", Expected::AtLeast(0.95), ratio(exact, made), "");
             let wrong = format!("{what}: losses told that are none, of {told}");
-            row(wrong, "methods A.13.7", Expected::AtMost(0.02 * told as f64), (told - exact) as f64);
+            row(wrong, "methods A.13.7", Expected::AtMost(0.02 * told as f64), (told - exact) as f64, NEEDLESS);
             let Found { made, told, .. } = at_random(&tcp, place, each);
             let counted = format!("{what}: losses told, over {made} made at random before the monitor");
-            row(counted, "methods A.13.7", Expected::Within { value: 1.0, by: 0.1 }, ratio(told, made));
+            row(counted, "methods A.13.7", Expected::Within { value: 1.0, by: 0.1 }, ratio(told, made), NEEDLESS);
         }
     }
     rows
