@@ -321,7 +321,10 @@ mod tests {
             ("[tcp]\nprofile = \"freebsd\"\n", "known: plain, rfc, bsd-2008, linux, classic"),
             ("[tcp]\nsak = \"on\"\n", "did you mean \"sack\"?"),
             ("[measure]\nduration = \"0s\"\n", "measure.duration must be above zero"),
-            ("[measure]\nwindow = [\"50min\", \"10min\"]\n", "measure.window ends at 10min, before"),
+            (
+                "[measure]\nwindow = [\"50min\", \"10min\"]\n",
+                "measure.window ends at 10min, which is not after its start at 50min",
+            ),
             ("[run]\nseeds = []\n", "run.seeds is empty: nothing to run"),
             ("[run]\nseeds = [3, 1, 3]\n", "run.seeds holds 3 twice"),
             ("[run\n", "x.toml:1"),

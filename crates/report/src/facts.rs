@@ -286,7 +286,7 @@ pub struct Original {
     pub totals_only: u64,
     /// Payload of the connections of the workload: captured, missing, acknowledged, replayed (methods A.3).
     pub payload: PayloadFacts,
-    /// The same of those that began in the window; null of runs of earlier versions.
+    /// The same of those that began in the window; absent where these are all, and of runs of earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_payload: Option<PayloadFacts>,
     /// What of the whole original is not replayed: reason and count.

@@ -339,10 +339,11 @@ fn other_payload(run: &Run) -> Vec<Warning> {
 fn unseen_payload(run: &Run) -> Option<Warning> {
     let payload = run.facts.original.as_ref()?.replayed_payload();
     let ends = [&payload.initiator, &payload.acceptor];
-    let replayed: u64 = ends.iter().map(|end| end.replayed).sum();
-    let unseen: u64 = ends.iter().map(|end| end.acknowledged.saturating_sub(end.replayed_missing())).sum();
-    differs(replayed + unseen, replayed, replayed + unseen)
-        .then_some(Warning::UnseenPayload { acknowledged_bytes: unseen })
+    let sum = |numbers: [u64; 2]| numbers[0].saturating_add(numbers[1]);
+    let replayed = sum(ends.map(|end| end.replayed));
+    let unseen = sum(ends.map(|end| end.acknowledged.saturating_sub(end.replayed_missing())));
+    let captured = replayed.saturating_add(unseen);
+    differs(captured, replayed, captured).then_some(Warning::UnseenPayload { acknowledged_bytes: unseen })
 }
 
 /// Says that much of the captured payload is left out with connections of which bytes are missing.
@@ -350,7 +351,7 @@ fn left_out_payload(run: &Run) -> Option<Warning> {
     let original = run.facts.original.as_ref()?;
     let left_out_bytes = *original.set_aside_bytes.get("connections-missing-bytes")?;
     let replayed_bytes = original.payload.total().captured;
-    let captured = left_out_bytes + replayed_bytes;
+    let captured = left_out_bytes.saturating_add(replayed_bytes);
     differs(captured, replayed_bytes, captured).then_some(Warning::LeftOutPayload { left_out_bytes, replayed_bytes })
 }
 

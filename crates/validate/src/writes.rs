@@ -396,8 +396,10 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
                 let departs = (row.verdict() == Verdict::Fails && profile == Profile::Plain)
                     .then(|| "without timestamps a pause behind a full segment is not told from waiting".to_owned());
                 rows.push(Row { departs, ..row });
-                let what = format!("{name}{how}, monitor {place}: share found of {} shorter pauses", found.short[0]);
-                rows.push(Row::new(GROUP, what, "no bar", Expected::AtLeast(0.15), of(found.short)));
+                if writing == Writing::WithAPause {
+                    let what = format!("{name}, monitor {place}: share found of {} shorter pauses", found.short[0]);
+                    rows.push(Row::new(GROUP, what, "no bar", Expected::AtLeast(0.15), of(found.short)));
+                }
                 let name = format!("{name}{how}, monitor {place}: pauses found where no program made one");
                 rows.push(Row::new(
                     GROUP,

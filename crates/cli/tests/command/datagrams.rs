@@ -87,7 +87,8 @@ fn a_replay_without_datagrams_says_so() {
 fn a_draw_says_what_it_leaves_out() {
     let bench = Bench::new();
     bench.file("c.pcap", &mixed());
-    let said = bench.flowloom(&["run", "c.pcap", "-o", "r", "--vary", "jitter 10ms", "--seed", "1,2"]);
+    bench.file("e.toml", b"workload = { source = \"c.pcap\", datagrams = \"leave-out\" }");
+    let said = bench.flowloom(&["run", "e.toml", "-o", "r", "--vary", "jitter 10ms", "--seed", "1", "--seed", "2"]);
     assert!(said.succeeded().out.contains("3 flows: 1 no data, 1 QUIC, 1 UDP"), "{}", said.out);
     assert!(said.out.contains("2 flows of UDP or QUIC datagrams not replayed"), "{}", said.out);
 }
@@ -295,7 +296,10 @@ fn bytes_of_all_captures_add_up() {
         {
             let scope = Scope { start: Duration::from_secs(start), length, datagrams };
             let loops = Loops::new(workload.facts(), scope);
-            assert_eq!(loops.captured_bytes(), captured, "{name}: {loops:?}");
+            // What an offload merged counts as packets of the link, each with headers of its own.
+            let merged = number(&counted["tcp"]["merged_packets"]);
+            let headers = loops.captured_bytes() - captured;
+            assert!((merged * 54..=merged * 134).contains(&headers), "{name}: {headers} {loops:?}");
         }
         with_datagrams += u64::from(
             Loops::new(workload.facts(), Scope { start: Duration::ZERO, length, datagrams: true }).open_bytes > 0,

@@ -134,7 +134,7 @@ fn connections_left_out_for_holes_are_doubted() {
     // Whatever else is changed, as much is left out beside as much: the captured payload of one connection beside the other.
     for (name, keys) in [
         ("jitter", "run = { vary = \"jitter 10ms\" }"),
-        ("blocks", "workload.load = { method = \"blocks\", factor = 1.0, block = \"1s\" }"),
+        ("load", "workload.load = { method = \"start-times\", factor = 1.0 }"),
         ("structure", "workload.structure = \"a-b\""),
         ("rtt", "workload.rtt = \"80ms\""),
     ] {

@@ -36,7 +36,7 @@ fn a_run_folder_of_a_newer_format_is_refused_by_its_number() {
 
 #[test]
 fn missing_and_cut_tables_are_named() {
-    for table in ["connections", "epochs", "queue", "throughput", "active", "drops"] {
+    for table in ["connections", "epochs", "queue", "throughput", "drops"] {
         let bench = bench();
         let path = bench.path("r").join(format!("{table}.parquet"));
         let whole = fs::read(&path).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use flowloom::core::record::Outcome;
-use flowloom::core::workload::Side;
+use flowloom::core::workload::{Pattern, Side};
 use flowloom::store::run_folder::{Point, RunFolder};
 use serde_json::Value;
 
@@ -54,10 +54,12 @@ fn a_capture_runs_through_the_kernel_as_it_does_through_the_simulator() {
         assert_eq!(arrived, (row.initiator_bytes, row.acceptor_bytes), "connection {}", row.id);
         assert!(row.established < row.last_data || row.last_data.is_none());
     }
-    // The monitor finds what was replayed, but where a pause of a busy host looks like one of a program.
+    // The monitor finds what was replayed, but where a pause of a busy host looks like one of a program. Concurrent ends that answer
+    // each other may not cross again.
     let (original, monitor) = (adus(&run, Point::Original), adus(&run, Point::Monitor));
-    let alike = completed.iter().filter(|row| original.get(&row.id) == monitor.get(&row.id)).count();
-    assert!(alike * 10 >= completed.len() * 9, "{alike} of {}", completed.len());
+    let sequential: Vec<_> = completed.iter().filter(|row| row.pattern == Pattern::Sequential).collect();
+    let alike = sequential.iter().filter(|row| original.get(&row.id) == monitor.get(&row.id)).count();
+    assert!(sequential.len() >= 20 && alike * 10 >= sequential.len() * 9, "{alike} of {}", sequential.len());
     // So does the extraction of the packets that were captured there.
     let object = bench.json(&["extract", "live/link.pcap", "-o", "again.parquet", "--json"]);
     let bytes: u64 = rows.iter().map(|row| row.initiator_bytes + row.acceptor_bytes).sum();

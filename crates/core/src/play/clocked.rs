@@ -1,6 +1,7 @@
 //! What of a replay the clock releases, and not an acknowledgement or the other end's data (methods A.13.11).
 
-use crate::play::{ReplayModel, Script};
+use crate::play::script::Script;
+use crate::play::waits::ReplayModel;
 use crate::time::Duration;
 use crate::workload::{ASSUMED_MSS, ConnectionVector, Pattern, PerSide, Side};
 

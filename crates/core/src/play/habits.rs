@@ -3,7 +3,7 @@
 
 use std::num::{NonZeroU16, NonZeroU32};
 
-use crate::play::ReplayModel;
+use crate::play::waits::ReplayModel;
 use crate::tcp::{AckHabit, Habits};
 use crate::workload::{AckPolicy, ConnectionVector, Side};
 

@@ -1,6 +1,6 @@
 //! Losses where the original had them (methods A.13.7).
 
-use crate::play::ReplayModel;
+use crate::play::waits::ReplayModel;
 use crate::workload::{ConnectionVector, LostSegment, Side};
 
 /// The data segments of one end of a replayed connection that are lost because the original's were.

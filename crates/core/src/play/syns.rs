@@ -1,6 +1,6 @@
 //! SYNs and SYN/ACKs that are sent again, as in the original (methods A.13.6).
 
-use crate::play::ReplayModel;
+use crate::play::waits::ReplayModel;
 use crate::time::{Duration, Time};
 use crate::workload::{ConnectionVector, Side, SynAnswer};
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use flowloom_core::extract::KeptPayload;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
@@ -10,7 +11,7 @@ use flowloom_models::Variation;
 use flowloom_report::loops::{Loops, Scope};
 use flowloom_report::{Facts, HostFacts, Original, Summary};
 use flowloom_sim::Config;
-use flowloom_store::workload::TrafficFacts;
+use flowloom_store::workload::{PayloadFacts, TrafficFacts};
 
 use crate::clock::{self, Stopwatch};
 use crate::experiment::{self, LossChoice, Quantity, RateChoice};
@@ -112,7 +113,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
             connections: capture.connections.total,
             totals_only,
             payload: capture.payload,
-            window_payload: Some((*payload).into()),
+            window_payload: of_window(*payload, &capture.payload),
             set_aside: set_aside(&source.facts, plan.experiment.workload.datagrams),
             set_aside_bytes: capture.set_aside_bytes.clone(),
             loops: Some(Loops::new(&source.facts, scope)),
@@ -121,7 +122,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         }),
         disk_full: false,
         cut_connections: *cut,
-        replays_losses: config.rules.replay_all_losses(),
+        replays_losses: config.rules.replay_all_losses() || config.replay.losses,
         events: observed.is_none().then_some(summary.events),
         plausibility: Some(plausibility::facts(config, summary, &classes, &topology)),
         classes,
@@ -206,6 +207,13 @@ fn model(plan: &Plan, source: &Source) -> String {
             None => String::new(),
         }
     )
+}
+
+/// The payload of the connections that results are of, where that is not the whole workload's: vectors of forms with totals alone do not
+/// tell what a capture lacked, and their file does.
+fn of_window(kept: KeptPayload, whole: &PayloadFacts) -> Option<PayloadFacts> {
+    let kept = PayloadFacts::from(kept);
+    (kept.total().replayed != whole.total().replayed).then_some(kept)
 }
 
 /// Draws whose mean number of active connections is expected to be below this share of their workload's.

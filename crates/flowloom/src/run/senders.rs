@@ -283,7 +283,7 @@ mod tests {
         };
         let alone = classes(false);
         assert!(alone.iter().all(|tcp| *tcp == alone[1]), "{alone:?}");
-        let [workload, source, datagrams] = &classes(true)[..] else { panic!("three classes") };
-        assert!(workload != source && datagrams == workload && *source == alone[1]);
+        let [workload, source, datagrams, flows] = &classes(true)[..] else { panic!("four classes") };
+        assert!(workload != source && [datagrams, flows] == [workload; 2] && *source == alone[1]);
     }
 }

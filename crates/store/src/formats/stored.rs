@@ -272,7 +272,7 @@ fn pauses(stored: Option<Vec<StoredPause>>, bytes: u64, others: u64) -> Result<V
     let pauses: Vec<Pause> = stored.unwrap_or_default().into_iter().map(pause).collect();
     let is_first = pauses.first().is_some_and(|pause| pause.after_bytes > 0 || pause.heard.is_some());
     let places = pauses.iter().map(|pause| pause.after_bytes).chain([bytes]);
-    if !pauses.is_empty() && !(is_first && places.is_sorted_by(|before, after| before < after)) {
+    if !(pauses.is_empty() || is_first && places.is_sorted_by(|before, after| before < after)) {
         return Err(Flaw::new("pauses of an end outside its data or out of order", ""));
     }
     let mut heard = pauses.iter().filter_map(|pause| pause.heard);
