@@ -132,12 +132,12 @@ pub struct Adu {
     pub packets: Option<u32>,
 }
 
-/// A pause inside an ADU: its sender wrote it in pieces (methods A.13.1).
+/// A pause of a program that writes or reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Pause {
-    /// Bytes of all its ADUs that the end sent before the pause.
+    /// Bytes of all ADUs of the sending end before the pause.
     pub after_bytes: u64,
-    /// From the last of them to the next byte, at the monitor.
+    /// How long it lasted at the monitor.
     pub length: Duration,
 }
 
@@ -612,8 +612,12 @@ pub struct ConnectionVector {
     pub t_close: Option<Duration>,
     /// The data, in the order of its start (a total order when sequential).
     pub adus: Vec<Adu>,
-    /// Pauses of each end inside its ADUs, in their order.
+    /// Pauses of each end inside its ADUs, which it wrote in pieces, in their order (methods A.13.1): from the last byte before a pause
+    /// to the next.
     pub pauses: PerSide<Vec<Pause>>,
+    /// Pauses of each end that did not read what the other sent, in their order (methods A.13.12): the bytes after which its receive
+    /// window ended, and how long that window was closed.
+    pub read_pauses: PerSide<Vec<Pause>>,
 }
 
 /// One request and its response; a half epoch lacks one of them (methods A.5.6).

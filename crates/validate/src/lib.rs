@@ -17,6 +17,7 @@
 //! | `long_flows` | flows of half a minute and more over every queue |
 //! | `marks`, `dctcp`, `delay` | laws of flows that heed marks, or delay and rate: ECN; DCTCP; Vegas, BBR |
 //! | `first_flight` | first-flight windows and acknowledgement policies found at a monitor, beside the true ones |
+//! | `reads` | pauses of programs that do not read, and what only looks like one |
 //! | `metamorphic` | what must not change |
 //! | `dependence` | estimates of the Hurst parameter |
 //! | `efficiency`, `lengths` | datagrams in cells; the histogram of lengths that a linear programme finds |
@@ -50,6 +51,7 @@ mod metamorphic;
 pub mod multiplexing;
 mod profiles;
 mod queueing;
+mod reads;
 mod references;
 mod sawtooth;
 mod sharing;
@@ -72,7 +74,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 21] = [
+pub const GROUPS: [&str; 22] = [
     "transcripts",
     "queueing",
     "slow-start",
@@ -90,6 +92,7 @@ pub const GROUPS: [&str; 21] = [
     "verdicts",
     "draws",
     "writes",
+    "reads",
     "cell-queue",
     "satellite",
     "multiplexing",
@@ -116,6 +119,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "verdicts" => verdicts::rows(effort),
         "draws" => draws::rows(effort),
         "writes" => writes::rows(effort),
+        "reads" => reads::rows(effort),
         "cell-queue" => cell_queue::rows(effort),
         "satellite" => satellite::rows(effort),
         "multiplexing" => multiplexing::rows(effort),

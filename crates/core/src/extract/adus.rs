@@ -171,6 +171,17 @@ pub(super) struct Stream<'a> {
     pub missing: Missing,
     /// Pauses of its program, by sequence number.
     pub pauses: Vec<writes::Pause>,
+    /// Pauses of the program that reads it, by the sequence number that it let pass.
+    pub read_pauses: &'a [writes::Pause],
+}
+
+/// What the data of both ends come to.
+pub(super) struct Adus {
+    pub adus: Vec<Adu>,
+    /// Pauses of each end inside its ADUs.
+    pub pauses: PerSide<Vec<Pause>>,
+    /// Pauses of each end that does not read.
+    pub read_pauses: PerSide<Vec<Pause>>,
 }
 
 /// An ADU and where its bytes are among those of its end.
@@ -180,13 +191,17 @@ struct Placed {
     end: u64,
 }
 
-/// The ADUs of a connection, and the pauses inside them.
-pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> (Vec<Adu>, PerSide<Vec<Pause>>) {
+/// The ADUs of a connection, and where its programs paused.
+pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> Adus {
     let placed = match pattern {
         Pattern::Sequential => sequential(streams),
         Pattern::Concurrent => concurrent(streams),
     };
     let pauses = pauses(streams, &placed);
+    let read_pauses = PerSide {
+        initiator: read_pauses(&streams.acceptor, Side::Acceptor, &placed),
+        acceptor: read_pauses(&streams.initiator, Side::Initiator, &placed),
+    };
     let mut adus: Vec<Adu> = placed.into_iter().map(|placed| placed.adu).collect();
     for index in 0..adus.len() {
         let adu = adus[index];
@@ -198,7 +213,7 @@ pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> (Vec<Adu>
             (adus[index].wait, adus[index].waiter) = (Some(wait), waiter);
         }
     }
-    (adus, pauses)
+    Adus { adus, pauses, read_pauses }
 }
 
 /// The pauses inside `adus`, in their order.
@@ -224,6 +239,25 @@ fn pauses(streams: &PerSide<Stream<'_>>, adus: &[Placed]) -> PerSide<Vec<Pause>>
         pauses
     };
     PerSide { initiator: of(Side::Initiator), acceptor: of(Side::Acceptor) }
+}
+
+/// The pauses of who reads the data of `sender`. Those at its end hold nothing up.
+fn read_pauses(stream: &Stream<'_>, sender: Side, adus: &[Placed]) -> Vec<Pause> {
+    let (mut left, mut sent) = (stream.read_pauses, 0);
+    let mut pauses: Vec<Pause> = Vec::with_capacity(left.len());
+    for placed in adus.iter().filter(|placed| placed.adu.side == sender) {
+        let within = left.partition_point(|pause| pause.at < placed.end);
+        for pause in &left[..within] {
+            let after_bytes = sent + stream.bytes(placed.start, pause.at.max(placed.start)).0;
+            if pauses.last().map_or(0, |last| last.after_bytes) < after_bytes {
+                pauses.push(Pause { after_bytes, length: Duration::from_nanos(pause.length) });
+            }
+        }
+        left = &left[within..];
+        sent += placed.adu.bytes;
+    }
+    pauses.retain(|pause| pause.after_bytes < sent);
+    pauses
 }
 
 impl Stream<'_> {

@@ -166,6 +166,7 @@ impl DatagramObserver {
             t_close: None,
             adus,
             pauses: PerSide::default(),
+            read_pauses: PerSide::default(),
         };
         (class, vector)
     }

@@ -9,7 +9,7 @@ use crate::workload::{
 };
 
 use super::acks::Acks;
-use super::adus::{self, Bytes, Stream};
+use super::adus::{self, Adus, Bytes, Stream};
 use super::counts::Class;
 use super::coverage::Place;
 use super::doubled::OtherSpace;
@@ -149,6 +149,7 @@ impl Observer {
                 + end.writes.as_ref().map_or(0, |writes| writes.heap_bytes())
                 + end.flight.heap_bytes()
                 + end.acks.as_ref().map_or(0, |_| size_of::<Acks>())
+                + end.reads.as_ref().map_or(0, |reads| reads.heap_bytes())
         };
         self.ends.iter().map(end).sum::<usize>() + self.other_space.as_ref().map_or(0, |_| size_of::<OtherSpace>())
     }
@@ -355,6 +356,12 @@ impl Observer {
                 own.sample(sample, true);
             }
         }
+        if flags.ack() && !flags.syn() {
+            own.note_window(peer, now, ack, seen);
+        }
+        if let Some(reads) = &mut peer.reads {
+            reads.heard(now);
+        }
         own.last_window = seen.window;
         own.bare_acks += u32::from(seen.payload_bytes == 0 && flags.0 & BARE == Flags::ACK);
         if let (Some(writes), Some(stamps)) = (&mut own.writes, seen.timestamps) {
@@ -414,7 +421,7 @@ impl Observer {
         }
         let (first_seen, high) = (own.coverage.low(), own.coverage.high());
         let frontier = own.coverage.contiguous();
-        let after_quiet = start >= high && own.is_after_quiet(now, self.quiet, min_rtt);
+        let after_quiet = start >= high && own.is_after_quiet(now, self.quiet, min_rtt, peer);
         let inside = !after_quiet && own.runs.continues(ack, !self.concurrent);
         let mut arrival = Arrival::default();
         let mut late = None;
@@ -513,10 +520,10 @@ impl Observer {
         let pattern = if self.concurrent { Pattern::Concurrent } else { Pattern::Sequential };
         let is_lossy = recoveries.each_ref().map(Option::is_some);
         let streams = PerSide {
-            initiator: stream(initiator, &gaps[0], missing, is_lossy[0]),
-            acceptor: stream(acceptor, &gaps[1], missing, is_lossy[1]),
+            initiator: stream(initiator, acceptor, &gaps[0], missing, is_lossy[0]),
+            acceptor: stream(acceptor, initiator, &gaps[1], missing, is_lossy[1]),
         };
-        let (adus, pauses) = adus::adus(&streams, pattern);
+        let Adus { adus, pauses, read_pauses } = adus::adus(&streams, pattern);
         let complete = self.ends.iter().any(|end| end.syn) && self.close != Close::NotSeen;
         let class = match () {
             () if adus.is_empty() => Class::NoData,
@@ -589,6 +596,7 @@ impl Observer {
                 .then(|| Duration::from_nanos(self.closed_at).saturating_sub(last_data)),
             adus,
             pauses,
+            read_pauses,
         };
         (class, vector)
     }
@@ -609,10 +617,11 @@ pub(super) struct Remains {
     pub known: [bool; 2],
 }
 
-/// The data of an end, for its ADUs; some were lost or sent again if it `is_lossy`.
-fn stream<'a>(end: &'a End, gaps: &'a Gaps, missing: Missing, is_lossy: bool) -> Stream<'a> {
-    let pauses = end.writes.as_ref().map(|writes| writes.finish(end.clock.tick(), is_lossy));
-    Stream { runs: &end.runs, low: end.coverage.low(), gaps, missing, pauses: pauses.unwrap_or_default() }
+/// The data of an end that `reader` reads, for its ADUs; some were lost or sent again if it `is_lossy`.
+fn stream<'a>(end: &'a End, reader: &'a End, gaps: &'a Gaps, missing: Missing, is_lossy: bool) -> Stream<'a> {
+    let pauses = end.writes.as_ref().map(|writes| writes.finish(end.clock.tick(), is_lossy)).unwrap_or_default();
+    let read_pauses = reader.reads.as_ref().map(|reads| reads.pauses()).unwrap_or_default();
+    Stream { runs: &end.runs, low: end.coverage.low(), gaps, missing, pauses, read_pauses }
 }
 
 /// SYN and SYN/ACK: options, numbering, handshake. Returns where another number space of `own` begins, if two SYN/ACKs

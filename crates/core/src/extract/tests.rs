@@ -11,6 +11,7 @@ use crate::workload::{
 use super::{Class, Identity, Missing, Observer, Seen};
 
 mod pauses;
+mod reads;
 
 const ISN: [u32; 2] = [4_294_967_200, 77];
 

@@ -8,6 +8,7 @@ mod pauses;
 mod player;
 mod prefill;
 mod put_away;
+mod reader;
 mod script;
 mod waits;
 
@@ -18,6 +19,7 @@ pub use pauses::Pauses;
 pub use player::{AHEAD, Action, EpochTimes, Player};
 pub use prefill::{Placed, Prefill, open_for};
 pub use put_away::PutAway;
+pub use reader::Reader;
 pub use script::{Script, Step};
 pub use waits::{Correction, MIN_WAIT, ReplayModel, Waits};
 

@@ -104,10 +104,12 @@ impl Prefill {
         (vector.start, vector.adus) = (start, adus);
         for side in Side::BOTH {
             let over = before[side as usize] - vector.bytes(side);
-            vector.pauses[side].retain_mut(|pause| {
-                pause.after_bytes = pause.after_bytes.saturating_sub(over);
-                pause.after_bytes > 0
-            });
+            for pauses in [&mut vector.pauses[side], &mut vector.read_pauses[side.other()]] {
+                pauses.retain_mut(|pause| {
+                    pause.after_bytes = pause.after_bytes.saturating_sub(over);
+                    pause.after_bytes > 0
+                });
+            }
         }
         Some(Placed { vector, in_progress: true })
     }
@@ -242,7 +244,9 @@ mod tests {
             initiator: vec![pause(100), pause(600)],
             acceptor: vec![pause(1_000), pause(7_000), pause(7_001), pause(9_000)],
         };
+        vector.read_pauses.initiator = vector.pauses.acceptor.clone();
         let vector = placed(118, vector).unwrap().vector;
+        assert_eq!(vector.read_pauses.initiator, vector.pauses.acceptor);
         assert_eq!(vector.pauses.initiator, [pause(100)], "of the second request");
         assert_eq!(vector.pauses.acceptor, [pause(1), pause(2_000)], "of the last 3,000 bytes");
     }

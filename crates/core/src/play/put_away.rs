@@ -8,25 +8,27 @@ const LONG: usize = 16;
 /// The most bytes that an ADU or a pause takes in postcard: numbers take what they need, 64 bits at most ten.
 const MOST_BYTES: usize = 62;
 
-/// The ADUs of a vector and their pauses in a fifth of the memory, if there are many; otherwise they stay with it.
+/// The ADUs of a vector and the pauses of its ends in a fifth of the memory, if there are many; otherwise they stay with it.
 #[derive(Clone, Debug, Default)]
 pub struct PutAway(Option<Box<[u8]>>);
 
 /// What is put away.
-type Data = (Vec<Adu>, PerSide<Vec<Pause>>);
+type Data = (Vec<Adu>, [PerSide<Vec<Pause>>; 2]);
 
 impl PutAway {
     /// Takes the ADUs and pauses out of `vector`.
     pub fn new(vector: &mut ConnectionVector) -> PutAway {
-        let items = vector.adus.len() + vector.pauses.initiator.len() + vector.pauses.acceptor.len();
+        let pauses = [&vector.pauses, &vector.read_pauses].map(|of| of.initiator.len() + of.acceptor.len());
+        let items = vector.adus.len() + pauses.iter().sum::<usize>();
         if items <= LONG {
             return PutAway(None);
         }
         let mut room = vec![0; MOST_BYTES * (1 + items)];
-        let data: Data = (std::mem::take(&mut vector.adus), std::mem::take(&mut vector.pauses));
+        let pauses = [&mut vector.pauses, &mut vector.read_pauses].map(std::mem::take);
+        let data: Data = (std::mem::take(&mut vector.adus), pauses);
         let packed = postcard::to_slice(&data, &mut room).ok().map(|bytes| Box::from(&*bytes));
         if packed.is_none() {
-            (vector.adus, vector.pauses) = data;
+            (vector.adus, [vector.pauses, vector.read_pauses]) = data;
         }
         PutAway(packed)
     }
@@ -34,7 +36,7 @@ impl PutAway {
     /// Gives `vector` back what was taken.
     pub fn give_back(&mut self, vector: &mut ConnectionVector) {
         if let Some(bytes) = self.0.take() {
-            (vector.adus, vector.pauses) =
+            (vector.adus, [vector.pauses, vector.read_pauses]) =
                 postcard::from_bytes::<Data>(&bytes).expect("what was packed can be unpacked");
         }
     }
@@ -60,10 +62,15 @@ mod tests {
         };
         let pause = Pause { after_bytes: u64::MAX, length: most };
         for (many, pauses) in [(0, 0), (LONG, 0), (LONG, 1), (LONG + 1, 0), (1, LONG), (5_000, 5_000)] {
-            let pauses = PerSide { initiator: vec![pause; pauses / 2], acceptor: vec![pause; pauses - pauses / 2] };
-            let is_long = many + pauses.initiator.len() + pauses.acceptor.len() > LONG;
-            let adus = (0..many).map(adu).collect();
-            let whole = ConnectionVector { adus, pauses, ..ConnectionVector::default() };
+            let is_long = many + pauses > LONG;
+            let of_both =
+                |count: usize| PerSide { initiator: vec![pause; count / 2], acceptor: vec![pause; count.div_ceil(2)] };
+            let whole = ConnectionVector {
+                adus: (0..many).map(adu).collect(),
+                pauses: of_both(pauses / 2),
+                read_pauses: of_both(pauses.div_ceil(2)),
+                ..ConnectionVector::default()
+            };
             let mut vector = whole.clone();
             let mut put_away = PutAway::new(&mut vector);
             assert_eq!(vector.adus.is_empty(), many == 0 || is_long);

@@ -69,6 +69,8 @@ pub struct ReplayModel {
     pub first_flight: bool,
     /// How ends acknowledge.
     pub acks: bool,
+    /// Pauses of ends that do not read.
+    pub reads: bool,
 }
 
 impl ReplayModel {
@@ -80,6 +82,7 @@ impl ReplayModel {
         writes: false,
         first_flight: false,
         acks: false,
+        reads: false,
     };
 
     /// Profile `aikat-2010`: {500 ms, none}, no lead-in, closes at once.
@@ -93,7 +96,7 @@ impl ReplayModel {
 
     /// `waits` with lead-in and time to close (the default of methods M.3).
     pub const fn with_waits(waits: Waits) -> ReplayModel {
-        ReplayModel { waits, lead_in: true, t_close: true, writes: true, first_flight: true, acks: true }
+        ReplayModel { waits, lead_in: true, t_close: true, writes: true, first_flight: true, acks: true, reads: true }
     }
 }
 

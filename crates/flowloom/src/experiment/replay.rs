@@ -21,11 +21,13 @@ pub struct Replay {
     /// Data segments that each end acknowledges at once, and how long its acknowledgements wait (methods A.13.3); default: true. Delays
     /// and quick acknowledgements of `[tcp]` that are not the profile's win.
     pub acks: bool,
+    /// Pauses of ends that do not read, by which their receive window closes (methods A.13.12); default: true.
+    pub reads: bool,
 }
 
 impl Default for Replay {
     fn default() -> Replay {
-        Replay { writes: true, options: None, first_flight: true, acks: true }
+        Replay { writes: true, options: None, first_flight: true, acks: true, reads: true }
     }
 }
 

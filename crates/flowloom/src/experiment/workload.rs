@@ -123,8 +123,8 @@ impl Workload {
             true => play::Waits::CORRECTED,
             false => self.waits.model(),
         };
-        let Replay { writes, first_flight, acks, .. } = self.replay;
-        ReplayModel { waits, lead_in: self.lead_in, t_close: self.t_close, writes, first_flight, acks }
+        let Replay { writes, first_flight, acks, reads, .. } = self.replay;
+        ReplayModel { waits, lead_in: self.lead_in, t_close: self.t_close, writes, first_flight, acks, reads }
     }
 
     /// Where the run begins in the workload.

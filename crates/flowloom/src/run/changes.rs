@@ -26,6 +26,7 @@ pub fn changes(experiment: &Experiment, source: &Source) -> Vec<String> {
     say(workload.replay.options == Some(false), &|| "options of [tcp]".to_owned());
     say(!workload.replay.first_flight, &|| "no first-flight windows".to_owned());
     say(!workload.replay.acks, &|| "no acknowledgement policies".to_owned());
+    say(!workload.replay.reads, &|| "no pauses of readers".to_owned());
     let initial_window = tcp.own_initial_window();
     say(initial_window.is_some(), &|| match initial_window.unwrap_or_default() {
         0 => "initial window of RFC 5681".to_owned(),

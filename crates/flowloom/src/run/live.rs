@@ -104,6 +104,10 @@ pub fn not_replayed(config: &Config) -> impl Iterator<Item = String> {
             config.replay.acks && any(|tcp| tcp.own_acks),
             "workload.replay.acks = true is not the kernel's to choose: it decides by itself when to acknowledge",
         ),
+        (
+            config.replay.reads,
+            "workload.replay.reads = true is near: where a program does not read, the window closes when the kernel's buffer is full",
+        ),
     ]
     .into_iter()
     .filter(|(is_so, _)| *is_so)

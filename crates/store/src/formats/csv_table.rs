@@ -98,7 +98,7 @@ const SEGMENTS: [&str; 19] = [
 const ADU: [&str; 8] =
     ["side", "bytes", "missing_bytes", "wait_ns", "waiter", "first_seen_ns", "last_seen_ns", "packets"];
 /// The columns of pauses, and the members of a pause. Tables of version 1 lack them.
-const PAUSES: [&str; 2] = ["initiator_pauses", "acceptor_pauses"];
+const PAUSES: [&str; 4] = ["initiator_pauses", "acceptor_pauses", "initiator_read_pauses", "acceptor_read_pauses"];
 const PAUSE: [&str; 2] = ["after_bytes", "length_ns"];
 /// Columns that hold words; those below hold truth values, all others numbers.
 const WORDS: [&str; 10] = [
@@ -214,16 +214,24 @@ fn text(value: &Value) -> String {
 
 fn fields(mut stored: StoredVector) -> io::Result<Vec<String>> {
     let adus = listed(&ADU, std::mem::take(&mut stored.adus))?;
-    let [initiator, acceptor] = [&mut stored.initiator_pauses, &mut stored.acceptor_pauses]
-        .map(|pauses| listed(&PAUSE, pauses.take().unwrap_or_default()));
+    let pauses = pauses_of(&mut stored).map(|pauses| listed(&PAUSE, pauses.take().unwrap_or_default()));
     let value = serde_json::to_value(stored)?;
     let mut fields: Vec<String> = CONNECTION.iter().map(|name| text(&value[*name])).collect();
     for end in ["initiator", "acceptor"] {
         fields.extend(END.iter().map(|name| text(&value[end][*name])));
         fields.extend(SEGMENTS.iter().map(|name| text(&value[end]["segments"][*name])));
     }
-    fields.extend([adus, initiator?, acceptor?]);
+    fields.push(adus);
+    for of_end in pauses {
+        fields.push(of_end?);
+    }
     Ok(fields)
+}
+
+/// What the columns of pauses hold, in their order.
+fn pauses_of(stored: &mut StoredVector) -> [&mut Option<Vec<StoredPause>>; PAUSES.len()] {
+    let StoredVector { initiator_pauses, acceptor_pauses, initiator_read_pauses, acceptor_read_pauses, .. } = stored;
+    [initiator_pauses, acceptor_pauses, initiator_read_pauses, acceptor_read_pauses]
 }
 
 /// Records as one field. There may be millions: each is taken apart by itself.
@@ -332,8 +340,9 @@ fn vector(record: &StringRecord) -> Result<ConnectionVector, Flaw> {
     members.insert("adus".to_owned(), Value::Array(Vec::new()));
     let mut stored: StoredVector = value_of(members)?;
     stored.adus = adus(rest.next().unwrap_or_default())?;
-    stored.initiator_pauses = pauses(rest.next().unwrap_or_default())?;
-    stored.acceptor_pauses = pauses(rest.next().unwrap_or_default())?;
+    for of_end in pauses_of(&mut stored) {
+        *of_end = pauses(rest.next().unwrap_or_default())?;
+    }
     stored.vector()
 }
 

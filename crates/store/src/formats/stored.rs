@@ -34,6 +34,7 @@ record! {
         acceptor: StoredEnd, adus: Vec<StoredAdu>;
         ip_version: String, label_subset: u64, label_id: u64, syn_rtt_ns: u64, stated_rtt_ns: u64, lifetime_ns: u64, t_close_ns: u64,
         initiator_pauses: Vec<StoredPause>, acceptor_pauses: Vec<StoredPause>,
+        initiator_read_pauses: Vec<StoredPause>, acceptor_read_pauses: Vec<StoredPause>,
     }
 }
 
@@ -113,6 +114,8 @@ impl From<&ConnectionVector> for StoredVector {
             adus: vector.adus.iter().map(StoredAdu::from).collect(),
             initiator_pauses: stored_pauses(&vector.pauses.initiator),
             acceptor_pauses: stored_pauses(&vector.pauses.acceptor),
+            initiator_read_pauses: stored_pauses(&vector.read_pauses.initiator),
+            acceptor_read_pauses: stored_pauses(&vector.read_pauses.acceptor),
         }
     }
 }
@@ -206,14 +209,14 @@ fn stored_pauses(pauses: &[Pause]) -> Option<Vec<StoredPause>> {
     (!pauses.is_empty()).then(|| pauses.iter().map(stored).collect())
 }
 
-/// The pauses of an end that sends `bytes`, which come in order and inside them.
+/// The pauses of an end that sends or reads `bytes`, which come in order and inside them.
 fn pauses(stored: Option<Vec<StoredPause>>, bytes: u64) -> Result<Vec<Pause>, Flaw> {
     let pause =
         |pause: StoredPause| Pause { after_bytes: pause.after_bytes, length: Duration::from_nanos(pause.length_ns) };
     let pauses: Vec<Pause> = stored.unwrap_or_default().into_iter().map(pause).collect();
     let places = std::iter::once(0).chain(pauses.iter().map(|pause| pause.after_bytes)).chain([bytes]);
     if !pauses.is_empty() && !places.is_sorted_by(|before, after| before < after) {
-        return Err(Flaw::new("pauses of an end outside its data or out of order", ""));
+        return Err(Flaw::new("pauses of an end outside the data or out of order", ""));
     }
     Ok(pauses)
 }
@@ -249,6 +252,7 @@ impl StoredVector {
             t_close: time(self.t_close_ns),
             adus: self.adus.into_iter().map(StoredAdu::adu).collect::<Result<_, _>>()?,
             pauses: PerSide::default(),
+            read_pauses: PerSide::default(),
         };
         for side in Side::BOTH {
             let own = vector.adus.iter().filter(|adu| adu.side == side);
@@ -256,9 +260,14 @@ impl StoredVector {
                 return Err(Flaw::new("one end sends more than 256 TiB", ""));
             }
         }
+        let [of_initiator, of_acceptor] = Side::BOTH.map(|side| vector.bytes(side));
         vector.pauses = PerSide {
-            initiator: pauses(self.initiator_pauses, vector.bytes(Side::Initiator))?,
-            acceptor: pauses(self.acceptor_pauses, vector.bytes(Side::Acceptor))?,
+            initiator: pauses(self.initiator_pauses, of_initiator)?,
+            acceptor: pauses(self.acceptor_pauses, of_acceptor)?,
+        };
+        vector.read_pauses = PerSide {
+            initiator: pauses(self.initiator_read_pauses, of_acceptor)?,
+            acceptor: pauses(self.acceptor_read_pauses, of_initiator)?,
         };
         Ok(vector)
     }

@@ -60,12 +60,15 @@ impl Row for ConnectionVector {
         columns.extend([
             pauses("initiator_pauses", |v| &v.pauses.initiator, |v| &mut v.pauses.initiator),
             pauses("acceptor_pauses", |v| &v.pauses.acceptor, |v| &mut v.pauses.acceptor),
+            pauses("initiator_read_pauses", |v| &v.read_pauses.initiator, |v| &mut v.read_pauses.initiator),
+            pauses("acceptor_read_pauses", |v| &v.read_pauses.acceptor, |v| &mut v.read_pauses.acceptor),
         ]);
         columns
     }
 
     fn weight(&self) -> usize {
-        1 + self.adus.len() + self.pauses.initiator.len() + self.pauses.acceptor.len()
+        let pauses = [&self.pauses, &self.read_pauses].map(|of| of.initiator.len() + of.acceptor.len());
+        1 + self.adus.len() + pauses.iter().sum::<usize>()
     }
 }
 
@@ -323,7 +326,7 @@ fn adus() -> Column<ConnectionVector> {
     )
 }
 
-/// The pauses of one end inside its ADUs.
+/// The pauses of one end while it writes or reads.
 fn pauses(
     name: &str,
     get: fn(&ConnectionVector) -> &Vec<Pause>,

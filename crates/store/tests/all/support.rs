@@ -145,13 +145,17 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
     );
     let evidence =
         prop::sample::select(vec![Evidence::Packets, Evidence::VectorFile, Evidence::FlowRecord, Evidence::Model]);
-    let places = [(); 2].map(|()| prop::collection::vec((any::<u16>(), duration()), 0..4));
+    let places = [(); 4].map(|()| prop::collection::vec((any::<u16>(), duration()), 0..4));
     (identity, (label, protocol, evidence), times, endpoint().boxed(), endpoint().boxed(), close, adus, places)
         .prop_map(
             |(identity, (label, (protocol, ip_version), evidence), times, initiator, acceptor, close, adus, places)| {
                 let [syn_rtt, stated_rtt, lifetime, t_close] = times;
                 let (id, start, initiator_side, initiator_rule, pattern, complete, handshake_repeated) = identity;
-                let [of_initiator, of_acceptor] = places;
+                let [of_initiator, of_acceptor, read_by_initiator, read_by_acceptor] = places;
+                let read_pauses = PerSide {
+                    initiator: pauses(&adus, Side::Acceptor, read_by_initiator),
+                    acceptor: pauses(&adus, Side::Initiator, read_by_acceptor),
+                };
                 let pauses = PerSide {
                     initiator: pauses(&adus, Side::Initiator, of_initiator),
                     acceptor: pauses(&adus, Side::Acceptor, of_acceptor),
@@ -176,12 +180,13 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
                     t_close,
                     adus,
                     pauses,
+                    read_pauses,
                 }
             },
         )
 }
 
-/// Pauses of `side` inside its data, at these shares of it.
+/// Pauses inside the data of `side`, at these shares of it.
 fn pauses(adus: &[Adu], side: Side, places: Vec<(u16, Duration)>) -> Vec<Pause> {
     let own = adus.iter().filter(|adu| adu.side == side);
     let bytes = own.fold(0u64, |sum, adu| sum.saturating_add(adu.bytes));
