@@ -347,7 +347,7 @@ impl Receiver {
     /// One past the last offset that is taken: what the header rounds off a window may have been told with an earlier one.
     fn right_edge(&self) -> u64 {
         match self.rare.stop() {
-            Some(stop) if self.stopped => stop.told,
+            Some(stop) if self.stopped => stop.told.max(self.next),
             _ => self.next + u64::from(self.window(self.shift)),
         }
     }
@@ -372,7 +372,7 @@ impl Receiver {
     /// end of a window never moves back: it must be later than before. A window that opens is told at once.
     pub(super) fn set_window_end(&mut self, bytes: Option<u64>) {
         let was_closed = self.is_shut();
-        let told = self.right_edge();
+        let told = self.rare.stop().map_or(0, |stop| stop.told);
         self.rare.set_stop(bytes.map(|bytes| Stop { end: bytes.saturating_add(1), told }));
         self.stopped = bytes.is_some();
         self.ack_now |= was_closed && !self.is_shut();
