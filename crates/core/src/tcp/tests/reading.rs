@@ -36,7 +36,9 @@ fn a_window_closes_where_the_program_stops() {
             let edges = edges.map(|(_, _, segment)| segment.acknowledgement + u64::from(segment.window));
             assert!(edges.clone().all(|edge| edge <= END + 1), "{profile:?} {window}");
             let probes = pair.sent.iter().filter(|(time, end, _)| *end == 0 && *time > at(3_000)).count();
-            assert!((2..10).contains(&probes), "{profile:?} {window}: {probes} probes in 6 s");
+            // A SYN told the end to the byte, later windows round it off: a probe then brings a byte, up to 31 with this scale.
+            let most = if window > 65_535 { 32 } else { 10 };
+            assert!((2..most).contains(&probes), "{profile:?} {window}: {probes} probes in 6 s");
         }
     }
 }
