@@ -132,13 +132,13 @@ pub struct Adu {
     pub packets: Option<u32>,
 }
 
-/// A pause inside an ADU: its sender wrote it in pieces (methods A.13.1).
+/// A pause of a program that writes or reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Pause {
-    /// Bytes of all its ADUs that the end sent before the pause.
+    /// Bytes of all ADUs of the sending end before the pause.
     pub after_bytes: u64,
     /// From the last of them to the next byte, at the monitor; where it waited for the other end, from the last byte that it
-    /// waited for.
+    /// waited for; of an end that does not read, how long its window was closed.
     pub length: Duration,
     /// The end waited for so many bytes of the other end's ADUs: in concurrent connections, whose ADUs do not tell it. Such a
     /// pause may also stand before an ADU, and then is what the ADU waits for.
@@ -663,7 +663,8 @@ pub struct ConnectionVector {
     pub t_close: Option<Duration>,
     /// The data, in the order of its start (a total order when sequential).
     pub adus: Vec<Adu>,
-    /// Pauses of each end inside its ADUs, in their order.
+    /// Pauses of each end inside its ADUs, which it wrote in pieces, in their order (methods A.13.1): from the last byte before a pause
+    /// to the next.
     pub pauses: PerSide<Vec<Pause>>,
     /// Datagrams of each end in its ADUs of several, in their order; empty for TCP and where single datagrams are not known.
     pub datagrams: PerSide<Vec<SeenDatagram>>,
@@ -671,6 +672,9 @@ pub struct ConnectionVector {
     pub losses: PerSide<Vec<LostSegment>>,
     /// SYNs and SYN/ACKs that were sent again before the connection was established, in the order in which they were.
     pub syn_repeats: Vec<SynRepeat>,
+    /// Pauses of each end that did not read what the other sent, in their order (methods A.13.12): the bytes after which its receive
+    /// window ended, and how long that window was closed.
+    pub read_pauses: PerSide<Vec<Pause>>,
 }
 
 /// One request and its response; a half epoch lacks one of them (methods A.5.6).

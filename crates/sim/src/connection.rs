@@ -1,7 +1,7 @@
 //! One connection of a run: its two ends, and what it leaves behind.
 
 use flowloom_core::path::FlowValues;
-use flowloom_core::play::{Action, EpochTimes, Pauses, Player, PutAway, Script, Syns, habits};
+use flowloom_core::play::{Action, EpochTimes, Pauses, Player, PutAway, Reader, Script, Syns, habits};
 use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Record, Recorder, SourceRecord, WindowRecord};
 use flowloom_core::tcp::congestion::{Setup, Window};
 use flowloom_core::tcp::{self, Endpoint, Phase, Snapshot};
@@ -41,6 +41,8 @@ struct End {
     player: Player,
     endpoint: Endpoint,
     pauses: Pauses,
+    /// The program while it reads, as long as it is to pause.
+    reader: Option<Box<Reader>>,
 }
 
 /// What is needed at the start and at the end.
@@ -76,8 +78,13 @@ impl Connection {
             };
             let endpoint = endpoint.offering(offers(&vector, side, config.class(class)));
             let setup = Setup { seed: config.seed, stream: vector.id.wrapping_mul(2) + parity };
-            let endpoint = endpoint.with_stream(setup, tcp).with_habits(&habits(&vector, side, &config.replay), tcp);
-            End { endpoint, player: Player::new(side), pauses: Pauses::default() }
+            let mut endpoint =
+                endpoint.with_stream(setup, tcp).with_habits(&habits(&vector, side, &config.replay), tcp);
+            let reader = Reader::new(&vector, side, &config.replay);
+            if let Some(reader) = &reader {
+                endpoint.set_window_end(reader.window_end());
+            }
+            End { endpoint, player: Player::new(side), pauses: Pauses::default(), reader }
         };
         let script = origin.script(&vector, &config.replay);
         let syns = |side| Syns::of(&vector, side, &config.replay);
@@ -168,6 +175,7 @@ impl Connection {
         }
         let end = &mut self.ends[side];
         end.endpoint.handle_timeout(now, network.config.tcp(self.flow.class()));
+        end.read_on(now);
         self.transmit(slot, side, now, network);
         self.act(slot, side, now, network);
         self.ends[side].player.handle_timeout(now);
@@ -223,6 +231,7 @@ impl Connection {
         if network.config.traced != Traced::None && self.cold.is_traced {
             self.trace(side, now, network);
         }
+        self.ends[side].note_closed(now);
         self.flow.set_timer(slot, side, self.ends[side].deadline(), now, network);
     }
 
@@ -259,7 +268,7 @@ impl Connection {
     /// Does what the program at `side` wants, until it wants nothing.
     fn act<R: Recorder>(&mut self, slot: u32, side: Side, now: Time, network: &mut Network<'_, R>) {
         loop {
-            let End { endpoint, player, pauses } = &mut self.ends[side];
+            let End { endpoint, player, pauses, .. } = &mut self.ends[side];
             match player.poll_action(&self.script) {
                 Some(Action::Write(bytes)) => {
                     pauses.wrote(now, endpoint.bytes_unsent() == 0);
@@ -328,7 +337,9 @@ impl Connection {
         plausibility.add_packets(ended.class, self.flow.link_side(Side::Initiator), &met.tallies, ended.rtt);
         for side in Side::BOTH.into_iter().filter(|side| met.losses[*side].is_some()) {
             let judged = Judged::new(&self.cold.vector, ended.class);
-            let sending = self.ends[side].sending(config.tcp(ended.class));
+            let reader = self.ends[side.other()].reader.as_ref();
+            let receiver_limited = reader.map_or(Duration::ZERO, |reader| reader.paused());
+            let sending = Sending { receiver_limited, ..self.ends[side].sending(config.tcp(ended.class)) };
             plausibility.add_losses(&judged, side, &met, sending, config);
         }
         match self.cold.origin {
@@ -388,10 +399,31 @@ impl End {
 
     /// When the endpoint or the program has to be woken. A program whose connection is gone waits for nothing.
     fn deadline(&self) -> Option<Time> {
-        let player = self.player.next_timeout().filter(|_| !self.endpoint.is_reset());
-        match (self.endpoint.next_timeout(), player) {
-            (Some(endpoint), Some(player)) => Some(endpoint.min(player)),
+        let program = match &self.reader {
+            None => self.player.next_timeout(),
+            Some(reader) => self.player.next_timeout().into_iter().chain(reader.next_timeout()).min(),
+        };
+        match (self.endpoint.next_timeout(), program.filter(|_| !self.endpoint.is_reset())) {
+            (Some(endpoint), Some(program)) => Some(endpoint.min(program)),
             (one, other) => one.or(other),
+        }
+    }
+
+    /// Reads on if a pause is over.
+    fn read_on(&mut self, now: Time) {
+        if let Some(reader) = &mut self.reader
+            && reader.handle_timeout(now)
+        {
+            self.endpoint.set_window_end(reader.window_end());
+        }
+    }
+
+    /// Takes note of a window that closed because the program does not read.
+    fn note_closed(&mut self, now: Time) {
+        if let Some(reader) = &mut self.reader
+            && self.endpoint.has_shut_out()
+        {
+            reader.handle_closed(now);
         }
     }
 }

@@ -17,6 +17,7 @@
 //! | `long_flows` | flows of half a minute and more over every queue |
 //! | `marks`, `dctcp`, `delay` | laws of flows that heed marks, or delay and rate: ECN; DCTCP; Vegas, BBR |
 //! | `first_flight` | first-flight windows and acknowledgement policies found at a monitor, beside the true ones |
+//! | `reads` | pauses of programs that do not read, and what only looks like one |
 //! | `metamorphic` | what must not change |
 //! | `dependence` | estimates of the Hurst parameter |
 //! | `efficiency`, `lengths` | datagrams in cells; the histogram of lengths that a linear programme finds |
@@ -52,6 +53,7 @@ mod metamorphic;
 pub mod multiplexing;
 mod profiles;
 mod queueing;
+mod reads;
 mod references;
 mod sawtooth;
 mod sharing;
@@ -92,6 +94,7 @@ pub const GROUPS: [&str; 22] = [
     "verdicts",
     "draws",
     "writes",
+    "reads",
     "cell-queue",
     "satellite",
     "multiplexing",
@@ -119,6 +122,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "verdicts" => verdicts::rows(effort),
         "draws" => draws::rows(effort),
         "writes" => writes::rows(effort),
+        "reads" => reads::rows(effort),
         "cell-queue" => cell_queue::rows(effort),
         "satellite" => satellite::rows(effort),
         "multiplexing" => multiplexing::rows(effort),

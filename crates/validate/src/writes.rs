@@ -24,7 +24,7 @@ use crate::check::{Effort, Expected, Row, Verdict};
 const GROUP: &str = "Writes inside data units";
 
 /// An ADU is large if it takes more segments than this: smaller ones leave in one flight.
-const LARGE: u64 = 10 * 1_460;
+pub(crate) const LARGE: u64 = 10 * 1_460;
 
 /// ADUs of one connection.
 const ADUS: u64 = 5;
@@ -47,15 +47,16 @@ enum Writing {
 const PIECE: u64 = 4 * 1_448;
 
 /// Where the monitor stands: the initiator's share of the round trip.
-const PLACES: [(&str, f64); 3] = [("at the initiator", 0.02), ("in the middle", 0.5), ("at the acceptor", 0.98)];
+pub(crate) const PLACES: [(&str, f64); 3] =
+    [("at the initiator", 0.02), ("in the middle", 0.5), ("at the acceptor", 0.98)];
 
 /// A path and its hosts.
-struct Condition {
-    name: &'static str,
+pub(crate) struct Condition {
+    pub(crate) name: &'static str,
     /// Changes the usual path.
     make: fn(&mut Config),
     /// Only the initiators, on the left, send much: what lies to the right of the monitor is then behind it.
-    up_only: bool,
+    pub(crate) up_only: bool,
 }
 
 fn mbit(rate: u64) -> Rate {
@@ -63,7 +64,7 @@ fn mbit(rate: u64) -> Rate {
 }
 
 /// What the congested link carries: 95 % of what the programs want to send.
-const CONGESTED: u64 = 50;
+pub(crate) const CONGESTED: u64 = 50;
 
 fn queue_before(config: &mut Config, queue: Discipline) {
     config.bottleneck = LinkConfig { queue, ..LinkConfig::new(mbit(CONGESTED)) };
@@ -98,7 +99,7 @@ fn bucket(rate: u64) -> Option<BucketConfig> {
 const FULL: Limit = Limit::Packets(200);
 
 /// Everything that looks like a pause and is none.
-const CONDITIONS: [Condition; 24] = [
+pub(crate) const CONDITIONS: [Condition; 24] = [
     Condition { name: "free", make: |_| {}, up_only: false },
     Condition { name: "1 % loss", make: |config| lossy_link(config, 0.01), up_only: false },
     Condition { name: "3 % loss", make: |config| lossy_link(config, 0.03), up_only: false },
@@ -196,7 +197,7 @@ const CONDITIONS: [Condition; 24] = [
 ];
 
 impl Condition {
-    fn config(&self, tcp: &tcp::Config, seconds: f64, seed: u64) -> Config {
+    pub(crate) fn config(&self, tcp: &tcp::Config, seconds: f64, seed: u64) -> Config {
         let mut config = Config::new(mbit(1_000), Duration::from_secs_f64(seconds));
         config.classes = vec![Class { tcp: tcp.clone(), ..Class::default() }];
         config.seed = seed;
@@ -210,7 +211,7 @@ impl Condition {
 }
 
 /// Between `least` and `most`, evenly by logarithm.
-fn log_uniform(stream: &mut Stream, least: f64, most: f64) -> f64 {
+pub(crate) fn log_uniform(stream: &mut Stream, least: f64, most: f64) -> f64 {
     least * libm::pow(most / least, stream.uniform())
 }
 
@@ -348,7 +349,7 @@ fn play(condition: &Condition, tcp: &tcp::Config, place: f64, adus: u64, writing
 }
 
 /// The first is without timestamps.
-const PROFILES: [(&str, Profile); 3] =
+pub(crate) const PROFILES: [(&str, Profile); 3] =
     [("plain", Profile::Plain), ("linux", Profile::Linux), ("bsd-2008", Profile::Bsd2008)];
 
 const SOURCE: &str = "methods A.13.1";

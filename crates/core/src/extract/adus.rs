@@ -208,6 +208,8 @@ pub(super) struct Stream<'a> {
     pub answers: &'a [Answer],
     /// Segments that were lost, by sequence number.
     pub lost: &'a [Lost],
+    /// Pauses of the program that reads it, by the sequence number that it let pass.
+    pub read_pauses: &'a [writes::Pause],
 }
 
 /// What is made of the data of both ends.
@@ -215,6 +217,8 @@ pub(super) struct Found {
     pub adus: Vec<Adu>,
     /// Pauses inside them.
     pub pauses: PerSide<Vec<Pause>>,
+    /// Pauses of each end that does not read.
+    pub read_pauses: PerSide<Vec<Pause>>,
     pub losses: PerSide<Vec<LostSegment>>,
 }
 
@@ -236,6 +240,10 @@ pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> Found {
         initiator: losses(&streams.initiator, &placed, Side::Initiator),
         acceptor: losses(&streams.acceptor, &placed, Side::Acceptor),
     };
+    let read_pauses = PerSide {
+        initiator: read_pauses(&streams.acceptor, Side::Acceptor, &placed),
+        acceptor: read_pauses(&streams.initiator, Side::Initiator, &placed),
+    };
     let mut adus: Vec<Adu> = placed.into_iter().map(|placed| placed.adu).collect();
     for index in 0..adus.len() {
         let adu = adus[index];
@@ -247,7 +255,7 @@ pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> Found {
             (adus[index].wait, adus[index].waiter) = (Some(wait), waiter);
         }
     }
-    Found { adus, pauses, losses }
+    Found { adus, pauses, read_pauses, losses }
 }
 
 /// The segments of `side` that were lost, where they are in its `adus`.
@@ -302,6 +310,25 @@ fn pauses(streams: &PerSide<Stream<'_>>, adus: &[Placed]) -> PerSide<Vec<Pause>>
         pauses
     };
     PerSide { initiator: of(Side::Initiator), acceptor: of(Side::Acceptor) }
+}
+
+/// The pauses of who reads the data of `sender`. Those at its end hold nothing up.
+fn read_pauses(stream: &Stream<'_>, sender: Side, adus: &[Placed]) -> Vec<Pause> {
+    let (mut left, mut sent) = (stream.read_pauses, 0);
+    let mut pauses: Vec<Pause> = Vec::with_capacity(left.len());
+    for placed in adus.iter().filter(|placed| placed.adu.side == sender) {
+        let within = left.partition_point(|pause| pause.at < placed.end);
+        for pause in &left[..within] {
+            let after_bytes = sent + stream.bytes(placed.start, pause.at.max(placed.start)).0;
+            if pauses.last().map_or(0, |last| last.after_bytes) < after_bytes {
+                pauses.push(Pause { after_bytes, length: Duration::from_nanos(pause.length), heard: None });
+            }
+        }
+        left = &left[within..];
+        sent += placed.adu.bytes;
+    }
+    pauses.retain(|pause| pause.after_bytes < sent);
+    pauses
 }
 
 impl Stream<'_> {

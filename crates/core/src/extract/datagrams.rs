@@ -193,6 +193,7 @@ impl DatagramObserver {
             datagrams: std::mem::take(&mut self.datagrams),
             losses: PerSide::default(),
             syn_repeats: Vec::new(),
+            read_pauses: PerSide::default(),
         };
         (class, vector)
     }

@@ -13,6 +13,7 @@ use super::coverage::Coverage;
 use super::exchange::Sent;
 use super::flight::{self, Flight, Transits};
 use super::gaps::Gaps;
+use super::reads::{Offered, Reads};
 use super::recovery::{Passed, Recovery, Situation};
 use super::seen::Seen;
 use super::transit::{Answered, NEVER, Timed};
@@ -24,6 +25,9 @@ pub(super) const WINDOWS_PER_JUMP: u64 = 16;
 /// TCP acknowledges within this (RFC 9293 section 3.8.6.3), so a longer wait for an acknowledgement that comes with data
 /// is the application's unless the path itself takes as long.
 const LONGEST_ACK_DELAY: u64 = 500_000_000;
+
+/// A sender goes on within this when an acknowledgement or a window update lets it, beside a quarter of its transit.
+const RELEASE: u64 = 10_000_000;
 
 /// One end's share of what was observed.
 #[derive(Clone, Debug)]
@@ -66,6 +70,10 @@ pub(super) struct End {
     pub answers: Option<Box<Answers>>,
     /// Its acknowledgements without data, since the first.
     pub acks: Option<Box<Acks>>,
+    /// One past the last byte that its windows let the other end send.
+    pub window_edge: u64,
+    /// Pauses of its program while it reads, since its window closed first.
+    pub reads: Option<Box<Reads>>,
     /// When `acked` grew.
     pub acked_at: u64,
     /// Its packets as on the link.
@@ -128,6 +136,8 @@ impl End {
             heard: Heard::default(),
             answers: None,
             acks: None,
+            window_edge: 0,
+            reads: None,
             acked_at: 0,
             packets: 0,
             merged: 0,
@@ -232,6 +242,7 @@ impl End {
             waited: self.clock.waited(),
             round_trip,
             window: u64::from(peer.last_window) << scale,
+            shut_out: peer.reads.as_ref().is_some_and(|reads| reads.was_closed_since(self.last_data)),
             inside,
         };
         let transit = self.transit();
@@ -313,10 +324,58 @@ impl End {
         u64::from(self.syn_window).max(u64::from(self.window) << shift.min(14))
     }
 
+    /// By how much its window fields are shifted; `None` where that is not known.
+    fn window_shift(&self, peer: &End) -> Option<u8> {
+        let is_unscaled = |end: &End| end.syn && end.window_scale.is_none() && end.sack.is_some();
+        match (self.window_scale, peer.window_scale) {
+            // RFC 7323 section 2.3: a shift above 14 counts as 14.
+            (Some(shift), Some(_)) => Some(shift.min(14)),
+            _ => (is_unscaled(self) || is_unscaled(peer)).then_some(0),
+        }
+    }
+
+    /// It offers a window behind `ack` of the other end's bytes.
+    #[inline]
+    pub fn note_window(&mut self, peer: &End, now: u64, ack: u64, seen: &Seen) {
+        let shift = self.window_shift(peer);
+        let window = u64::from(seen.window) << shift.unwrap_or(0);
+        let largest = u64::from(self.window) << shift.unwrap_or(0);
+        self.window_edge = self.window_edge.max(ack + window);
+        if ack != peer.acked {
+            // Another overtook it.
+            return;
+        }
+        if self.window_edge - ack > 2 * largest {
+            // Sequence numbers began anew.
+            self.window_edge = ack + window;
+        }
+        let room = self.window_edge - ack;
+        if 2 * room < largest || self.reads.as_ref().is_some_and(|reads| reads.is_closed()) {
+            let mss = self.mss.into_iter().chain(peer.mss).min().map_or(ASSUMED_MSS, u64::from);
+            let is_closed = match shift {
+                Some(_) => room < mss && 2 * room < largest,
+                None => room == 0 && largest > 0,
+            };
+            if is_closed || self.reads.is_some() {
+                let offered = Offered { now, edge: self.window_edge, is_closed, transit: self.transit() };
+                self.reads.get_or_insert_default().offered(&offered);
+            }
+        }
+    }
+
+    /// Whether data that passes now waited for the program of `reader` to read.
+    fn waited_for(&self, reader: &End, now: u64) -> bool {
+        let transit = self.transit().unwrap_or(0);
+        let release = [transit, transit / 4, RELEASE].into_iter().fold(0, u64::saturating_add);
+        // Nobody tries to send into a closed window who has nothing to send.
+        let since = now.saturating_sub(release).max(self.last_data);
+        reader.reads.as_ref().is_some_and(|reads| reads.was_closed_since(since))
+    }
+
     /// Whether the silence that ends `now` splits its data (methods A.5.2 and A.5.3).
-    pub fn is_after_quiet(&self, now: u64, quiet: u64, min_rtt: Option<u64>) -> bool {
+    pub fn is_after_quiet(&self, now: u64, quiet: u64, min_rtt: Option<u64>, peer: &End) -> bool {
         let gap = now - self.last_data;
-        if gap <= quiet || self.runs.is_empty() {
+        if gap <= quiet || self.runs.is_empty() || self.waited_for(peer, now) {
             return false;
         }
         // TCP was repairing a loss: the silence is its own.
@@ -330,13 +389,12 @@ impl End {
     /// acknowledged one transit of its side before `now`, within a quarter of that transit and 10 ms. The whole gap is
     /// then no longer than about a round trip; twice the minimum is the limit (methods A.5.2).
     fn is_explained_by_window(&self, now: u64, gap: u64, min_rtt: Option<u64>) -> bool {
-        const SLACK: u64 = 10_000_000;
         let (Some(min_rtt), Some(transit)) = (min_rtt, self.transit()) else { return false };
         if self.first_ack == NEVER || gap > min_rtt.saturating_mul(2) {
             return false;
         }
         let turnaround = now - self.first_ack;
-        turnaround <= transit + transit / 4 + SLACK
+        turnaround <= transit + transit / 4 + RELEASE
     }
 
     /// The bytes that never passed. Those after the last one seen, of which the FIN's number or an acknowledgement tells,

@@ -154,6 +154,7 @@ impl Observer {
                 + end.writes.as_ref().map_or(0, |writes| writes.heap_bytes())
                 + end.flight.heap_bytes()
                 + end.acks.as_ref().map_or(0, |_| size_of::<Acks>())
+                + end.reads.as_ref().map_or(0, |reads| reads.heap_bytes())
         };
         self.ends.iter().map(end).sum::<usize>()
             + self.syns.heap_bytes()
@@ -368,6 +369,12 @@ impl Observer {
                 own.sample(sample, true);
             }
         }
+        if flags.ack() && !flags.syn() {
+            own.note_window(peer, now, ack, seen);
+        }
+        if let Some(reads) = &mut peer.reads {
+            reads.heard(now);
+        }
         own.last_window = seen.window;
         own.bare_acks += u32::from(seen.payload_bytes == 0 && flags.0 & BARE == Flags::ACK);
         if let (Some(writes), Some(stamps)) = (&mut own.writes, seen.timestamps) {
@@ -427,7 +434,7 @@ impl Observer {
         }
         let (first_seen, high) = (own.coverage.low(), own.coverage.high());
         let frontier = own.coverage.contiguous();
-        let after_quiet = start >= high && own.is_after_quiet(now, self.quiet, min_rtt);
+        let after_quiet = start >= high && own.is_after_quiet(now, self.quiet, min_rtt, peer);
         let after_all = own.ran_dry();
         let answer = if start == high { own.answer(start, now, ack) } else { None };
         let inside = !after_quiet && own.runs.continues(ack, !self.concurrent);
@@ -532,10 +539,10 @@ impl Observer {
         let [initiator, acceptor] = &self.ends;
         let pattern = if self.concurrent { Pattern::Concurrent } else { Pattern::Sequential };
         let streams = PerSide {
-            initiator: stream(initiator, &gaps[0], missing, repairs[0].as_ref()),
-            acceptor: stream(acceptor, &gaps[1], missing, repairs[1].as_ref()),
+            initiator: stream(initiator, acceptor, &gaps[0], missing, repairs[0].as_ref()),
+            acceptor: stream(acceptor, initiator, &gaps[1], missing, repairs[1].as_ref()),
         };
-        let Found { adus, pauses, losses } = adus::adus(&streams, pattern);
+        let Found { adus, pauses, losses, read_pauses } = adus::adus(&streams, pattern);
         let complete = self.ends.iter().any(|end| end.syn) && self.close != Close::NotSeen;
         let class = match () {
             () if adus.is_empty() => Class::NoData,
@@ -608,6 +615,7 @@ impl Observer {
             datagrams: PerSide::default(),
             losses,
             syn_repeats: self.syns.take(),
+            read_pauses,
         };
         (class, vector)
     }
@@ -628,8 +636,14 @@ pub(super) struct Remains {
     pub known: [bool; 2],
 }
 
-/// The data of an end, for its ADUs; some were lost or sent again if there is a `repair`.
-fn stream<'a>(end: &'a End, gaps: &'a Gaps, missing: Missing, repair: Option<&'a Repair>) -> Stream<'a> {
+/// The data of an end that `reader` reads, for its ADUs; some were lost or sent again if there is a `repair`.
+fn stream<'a>(
+    end: &'a End,
+    reader: &'a End,
+    gaps: &'a Gaps,
+    missing: Missing,
+    repair: Option<&'a Repair>,
+) -> Stream<'a> {
     let is_lossy = repair.is_some();
     // Of ends that do not take turns nothing tells a pause from the repair of a loss.
     let is_unsure = is_lossy && end.answers.is_some();
@@ -643,6 +657,7 @@ fn stream<'a>(end: &'a End, gaps: &'a Gaps, missing: Missing, repair: Option<&'a
         pauses: pauses.unwrap_or_default(),
         answers,
         lost: repair.map_or(&[], |repair| &repair.lost),
+        read_pauses: reader.reads.as_ref().map(|reads| reads.pauses()).unwrap_or_default(),
     }
 }
 

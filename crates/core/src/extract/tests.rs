@@ -13,6 +13,7 @@ use super::{Class, Identity, Missing, Observer, Seen};
 mod answers;
 mod losses;
 mod pauses;
+mod reads;
 mod syns;
 
 const ISN: [u32; 2] = [4_294_967_200, 77];

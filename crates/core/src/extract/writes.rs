@@ -71,7 +71,7 @@ struct Heard {
     value: Option<u32>,
 }
 
-/// A pause before the byte at `at` of an end's data.
+/// A pause at the byte `at` of an end's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pause {
     pub at: u64,
@@ -122,6 +122,8 @@ pub(super) struct Sent {
     pub round_trip: u64,
     /// The window that the other end offered last.
     pub window: u64,
+    /// The other end did not read, at some time since the data before.
+    pub shut_out: bool,
     /// It may follow a pause inside an ADU.
     pub inside: bool,
 }
@@ -243,7 +245,8 @@ impl Writes {
         let gap = sent.now - sent.before;
         let ticks = self.stamp.zip(sent.stamp).map(|(before, stamp)| stamp.wrapping_sub(before));
         let transit = self.transits.short();
-        let may_be = sent.inside && gap > SHORTEST_PAUSE && !self.closed && sent.acked >= self.repaired_at;
+        let is_free = !self.closed && !sent.shut_out && sent.acked >= self.repaired_at;
+        let may_be = sent.inside && gap > SHORTEST_PAUSE && is_free;
         let known = match (ticks, sent.waited) {
             (Some(ticks), Some(waited)) => Some((Some(ticks), waited)),
             _ if sent.stamp.is_none() && self.ran_dry => Some((None, Waited::default())),

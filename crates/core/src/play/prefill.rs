@@ -113,6 +113,10 @@ impl Prefill {
                 pause.after_bytes = pause.after_bytes.saturating_sub(over);
                 !is_passed && (pause.after_bytes > 0 || pause.heard.is_some())
             });
+            vector.read_pauses[side.other()].retain_mut(|pause| {
+                pause.after_bytes = pause.after_bytes.saturating_sub(over);
+                pause.after_bytes > 0
+            });
             vector.losses[side].retain_mut(|lost| {
                 let is_left = lost.after_bytes >= over;
                 lost.after_bytes = lost.after_bytes.saturating_sub(over);
@@ -253,7 +257,9 @@ mod tests {
             initiator: vec![pause(100), pause(600)],
             acceptor: vec![pause(1_000), pause(7_000), pause(7_001), pause(9_000)],
         };
+        vector.read_pauses.initiator = vector.pauses.acceptor.clone();
         let vector = placed(118, vector).unwrap().vector;
+        assert_eq!(vector.read_pauses.initiator, vector.pauses.acceptor);
         assert_eq!(vector.pauses.initiator, [pause(100)], "of the second request");
         assert_eq!(vector.pauses.acceptor, [pause(1), pause(2_000)], "of the last 3,000 bytes");
     }

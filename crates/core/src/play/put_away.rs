@@ -8,27 +8,28 @@ const LONG: usize = 16;
 /// The most bytes that any of them takes in postcard: numbers take what they need, 64 bits at most ten.
 const MOST_BYTES: usize = 62;
 
-/// The ADUs of a vector with their pauses and losses in a fifth of the memory, if there are many; otherwise they stay with it.
+/// The ADUs of a vector with the pauses of its ends and its losses in a fifth of the memory, if there are many; otherwise they stay with it.
 #[derive(Clone, Debug, Default)]
 pub struct PutAway(Option<Box<[u8]>>);
 
 /// What is put away.
-type Data = (Vec<Adu>, PerSide<Vec<Pause>>, PerSide<Vec<LostSegment>>);
+type Data = (Vec<Adu>, [PerSide<Vec<Pause>>; 2], PerSide<Vec<LostSegment>>);
 
 impl PutAway {
     /// Takes them out of `vector`.
     pub fn new(vector: &mut ConnectionVector) -> PutAway {
-        let of_ends = Side::BOTH.map(|side| vector.pauses[side].len() + vector.losses[side].len());
+        let of_ends = Side::BOTH
+            .map(|side| vector.pauses[side].len() + vector.read_pauses[side].len() + vector.losses[side].len());
         let items = vector.adus.len() + of_ends.iter().sum::<usize>();
         if items <= LONG {
             return PutAway(None);
         }
         let mut room = vec![0; MOST_BYTES * (1 + items)];
-        let ConnectionVector { adus, pauses, losses, .. } = vector;
-        let data: Data = (std::mem::take(adus), std::mem::take(pauses), std::mem::take(losses));
+        let ConnectionVector { adus, pauses, read_pauses, losses, .. } = vector;
+        let data: Data = (std::mem::take(adus), [pauses, read_pauses].map(std::mem::take), std::mem::take(losses));
         let packed = postcard::to_slice(&data, &mut room).ok().map(|bytes| Box::from(&*bytes));
         if packed.is_none() {
-            (vector.adus, vector.pauses, vector.losses) = data;
+            (vector.adus, [vector.pauses, vector.read_pauses], vector.losses) = data;
         }
         PutAway(packed)
     }
@@ -36,7 +37,7 @@ impl PutAway {
     /// Gives `vector` back what was taken.
     pub fn give_back(&mut self, vector: &mut ConnectionVector) {
         if let Some(bytes) = self.0.take() {
-            (vector.adus, vector.pauses, vector.losses) =
+            (vector.adus, [vector.pauses, vector.read_pauses], vector.losses) =
                 postcard::from_bytes::<Data>(&bytes).expect("what was packed can be unpacked");
         }
     }
@@ -62,10 +63,15 @@ mod tests {
         };
         let pause = Pause { after_bytes: u64::MAX, length: most, heard: Some(u64::MAX) };
         for (many, pauses) in [(0, 0), (LONG, 0), (LONG, 1), (LONG + 1, 0), (1, LONG), (5_000, 5_000)] {
-            let pauses = PerSide { initiator: vec![pause; pauses / 2], acceptor: vec![pause; pauses - pauses / 2] };
-            let is_long = many + pauses.initiator.len() + pauses.acceptor.len() > LONG;
-            let adus = (0..many).map(adu).collect();
-            let whole = ConnectionVector { adus, pauses, ..ConnectionVector::default() };
+            let is_long = many + pauses > LONG;
+            let of_both =
+                |count: usize| PerSide { initiator: vec![pause; count / 2], acceptor: vec![pause; count.div_ceil(2)] };
+            let whole = ConnectionVector {
+                adus: (0..many).map(adu).collect(),
+                pauses: of_both(pauses / 2),
+                read_pauses: of_both(pauses.div_ceil(2)),
+                ..ConnectionVector::default()
+            };
             let mut vector = whole.clone();
             let mut put_away = PutAway::new(&mut vector);
             assert_eq!(vector.adus.is_empty(), many == 0 || is_long);

@@ -73,6 +73,8 @@ pub struct ReplayModel {
     pub syn: bool,
     /// Losses at their places.
     pub losses: bool,
+    /// Pauses of ends that do not read.
+    pub reads: bool,
 }
 
 impl ReplayModel {
@@ -86,6 +88,7 @@ impl ReplayModel {
         acks: false,
         syn: false,
         losses: false,
+        reads: false,
     };
 
     /// Profile `aikat-2010`: {500 ms, none}, no lead-in, closes at once.
@@ -108,6 +111,7 @@ impl ReplayModel {
             acks: true,
             syn: true,
             losses: false,
+            reads: true,
         }
     }
 }

@@ -36,7 +36,7 @@ const DEFAULT_MSS: u16 = 536;
 /// it fires early, ask again: [`Self::handle_timeout`] before the deadline is free.
 ///
 /// Payload is counted, not carried: [`Self::write`] adds bytes to the stream and [`Self::bytes_received`] says how
-/// many arrived in order. The application is taken to read at once.
+/// many arrived in order. The application is taken to read at once, unless [`Self::set_window_end`] says how far.
 ///
 /// What is sent how:
 /// - Nagle's algorithm is off. Bytes of several writes that wait for a window may share a segment, as in kernels;
@@ -130,6 +130,18 @@ impl Endpoint {
         if !self.sender.fin_wanted() && self.state != State::Dead {
             self.sender.write(bytes);
         }
+    }
+
+    /// The application reads so that the receive window ends at most behind the peer's first `bytes`; `None`: it reads at once all that
+    /// comes. To be called before anything else, and then with more than before: the application reads on, and the peer is told if
+    /// that opens the window.
+    pub fn set_window_end(&mut self, bytes: Option<u64>) {
+        self.receiver.set_window_end(bytes);
+    }
+
+    /// The peer was told of a window in which a sender that avoids silly windows sends nothing, because the application does not read.
+    pub fn has_shut_out(&self) -> bool {
+        self.state == State::Synchronised && self.receiver.has_shut_out()
     }
 
     /// Sends a FIN after all that was written. Data still arrives (half-close).
@@ -436,7 +448,7 @@ impl Endpoint {
             sequence,
             acknowledgement,
             payload_bytes,
-            window: self.receiver.window(shift),
+            window: self.receiver.tell_window(shift),
             mss: syn.then_some(self.own_mss),
             flags: Flags(flags | if with_ack { Flags::ACK } else { 0 }),
             window_scale: (syn && self.agreed.window_scaling).then(|| self.receiver.offered_shift()),

@@ -6,7 +6,7 @@ mod rare;
 use std::num::NonZeroU16;
 
 use self::buffer::Buffer;
-use self::rare::Rare;
+use self::rare::{Rare, Stop};
 use super::config::{AckHabit, Config, EcnEcho, Limits, Sack};
 use super::deadline::Deadline;
 use super::segment::{SackBlocks, Segment};
@@ -216,6 +216,8 @@ pub(super) struct Receiver {
     echo: bool,
     /// Both ends have agreed to SACK.
     sack: bool,
+    /// The program does not read all: the window ends at an offset.
+    stopped: bool,
 }
 
 /// The smallest shift that lets 16 bits reach `window` (RFC 7323 section 2.2 allows at most 14).
@@ -245,6 +247,7 @@ impl Receiver {
             apart: false,
             echo: false,
             sack: false,
+            stopped: false,
         };
         receiver.set_buffer(limits.max_window, config);
         receiver
@@ -321,11 +324,68 @@ impl Receiver {
     /// The window in bytes as the header can express it, rounded down, with `shift` in effect.
     #[inline]
     pub(super) fn window(&self, shift: u8) -> u32 {
+        (self.open() >> shift).min(u32::from(u16::MAX)) << shift
+    }
+
+    /// The same as it is, whatever the header can express.
+    #[inline]
+    fn open(&self) -> u32 {
         let open = match self.growing {
             0 => self.max_window,
             left => self.growing_window(left),
         };
-        (open >> shift).min(u32::from(u16::MAX)) << shift
+        if self.stopped { open.min(self.room()) } else { open }
+    }
+
+    /// Bytes that may still arrive while the program does not read.
+    #[cold]
+    fn room(&self) -> u32 {
+        let room = self.rare.stop().map_or(u64::MAX, |stop| stop.end.saturating_sub(self.next.max(1)));
+        u32::try_from(room).unwrap_or(u32::MAX)
+    }
+
+    /// One past the last offset that is taken: what the header rounds off a window may have been told with an earlier one.
+    fn right_edge(&self) -> u64 {
+        match self.rare.stop() {
+            Some(stop) if self.stopped => stop.told.max(self.next),
+            _ => self.next + u64::from(self.window(self.shift)),
+        }
+    }
+
+    /// The window that the segment about to be sent tells, with `shift` in effect.
+    #[inline]
+    pub(super) fn tell_window(&mut self, shift: u8) -> u32 {
+        let window = self.window(shift);
+        if self.stopped {
+            self.note_told(window);
+        }
+        window
+    }
+
+    #[cold]
+    fn note_told(&mut self, window: u32) {
+        let edge = self.next.max(1) + u64::from(window);
+        self.rare.set_stop(self.rare.stop().map(|stop| Stop { told: stop.told.max(edge), ..stop }));
+    }
+
+    /// The program reads so that the window ends at most behind this many bytes of payload; without a number it reads all at once. The
+    /// end of a window never moves back: it must be later than before. A window that opens is told at once.
+    pub(super) fn set_window_end(&mut self, bytes: Option<u64>) {
+        let was_closed = self.is_shut();
+        let told = self.rare.stop().map_or(0, |stop| stop.told);
+        self.rare.set_stop(bytes.map(|bytes| Stop { end: bytes.saturating_add(1), told }));
+        self.stopped = bytes.is_some();
+        self.ack_now |= was_closed && !self.is_shut();
+    }
+
+    /// A sender that avoids silly windows sends no more (RFC 9293 section 3.8.6.2.1).
+    fn is_shut(&self) -> bool {
+        self.stopped && self.next > 0 && self.window(self.shift) < self.max_window.div_ceil(2).min(self.mss.into())
+    }
+
+    /// The other end has been told that the window is shut.
+    pub(super) fn has_shut_out(&self) -> bool {
+        self.stopped && self.owed == 0 && self.is_shut()
     }
 
     /// The window while it grows, with this many segments to go unless a receive buffer limits it.
@@ -371,7 +431,7 @@ impl Receiver {
     /// Whether any of the segment lies in the window (RFC 9293 section 3.10.7.4, first check). An empty one may also stand at
     /// its end: that is where a sender that has filled the window acknowledges from.
     pub(super) fn accepts(&self, segment: &Segment) -> bool {
-        let edge = self.next + u64::from(self.window(self.shift));
+        let edge = self.right_edge();
         match segment.sequence_length() {
             0 => (self.next..=edge).contains(&segment.sequence),
             length => segment.sequence < edge && segment.sequence + length > self.next,
@@ -565,7 +625,7 @@ impl Receiver {
             self.acknowledge_quickly(config);
         }
         self.last_arrival = now;
-        let right_edge = self.next + u64::from(self.window(self.shift));
+        let right_edge = self.right_edge();
         let past = end + u64::from(fin);
         if past <= self.next {
             return self.seen_before(start, past, config);

@@ -27,11 +27,13 @@ pub struct Replay {
     /// Default: true, but false where the experiment changes the network, which then makes losses of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub losses: Option<bool>,
+    /// Pauses of ends that do not read, by which their receive window closes (methods A.13.12); default: true.
+    pub reads: bool,
 }
 
 impl Default for Replay {
     fn default() -> Replay {
-        Replay { writes: true, options: None, first_flight: true, acks: true, syn: true, losses: None }
+        Replay { writes: true, options: None, first_flight: true, acks: true, syn: true, losses: None, reads: true }
     }
 }
 

@@ -123,7 +123,7 @@ impl Workload {
             true => play::Waits::CORRECTED,
             false => self.waits.model(),
         };
-        let Replay { writes, first_flight, acks, syn, losses, .. } = self.replay;
+        let Replay { writes, first_flight, acks, syn, losses, reads, .. } = self.replay;
         ReplayModel {
             waits,
             lead_in: self.lead_in,
@@ -133,6 +133,7 @@ impl Workload {
             acks,
             syn,
             losses: losses.unwrap_or_default(),
+            reads,
         }
     }
 

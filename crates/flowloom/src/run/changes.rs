@@ -35,6 +35,7 @@ pub fn changes(experiment: &Experiment, source: &Source) -> Vec<String> {
     say(!workload.replay.acks, &|| "no acknowledgement policies".to_owned());
     say(!workload.replay.syn, &|| "no repeated SYNs".to_owned());
     say(workload.replay.losses == Some(false), &|| "no losses of the original".to_owned());
+    say(!workload.replay.reads, &|| "no pauses of readers".to_owned());
     let initial_window = tcp.own_initial_window();
     say(initial_window.is_some(), &|| match initial_window.unwrap_or_default() {
         0 => "initial window of RFC 5681".to_owned(),

@@ -108,6 +108,10 @@ pub fn not_replayed(config: &Config) -> impl Iterator<Item = String> {
             config.replay.syn,
             "workload.replay.syn = true in part: the kernel's timers send SYNs again, and refused ones are lost",
         ),
+        (
+            config.replay.reads,
+            "workload.replay.reads = true is near: where a program does not read, the window closes when the kernel's buffer is full",
+        ),
     ]
     .into_iter()
     .filter(|(is_so, _)| *is_so)

@@ -177,6 +177,17 @@ pub fn unsent_bytes(socket: impl AsFd) -> io::Result<u32> {
     Ok(u32::try_from(bytes).unwrap_or(0))
 }
 
+/// Bytes of a TCP socket that came in order and were not read (FIONREAD).
+///
+/// # Errors
+/// The kernel's.
+pub fn unread_bytes(socket: impl AsFd) -> io::Result<u32> {
+    let mut bytes: c_int = 0;
+    // SAFETY: FIONREAD writes one int, to `bytes`, which outlives the call.
+    checked(unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::FIONREAD as _, &raw mut bytes) })?;
+    Ok(u32::try_from(bytes).unwrap_or(0))
+}
+
 /// Throws away up to `bytes` that a TCP socket received, without a copy (`recv` with MSG_TRUNC), and says how many; 0 at
 /// the end of the stream.
 ///

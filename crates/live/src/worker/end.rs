@@ -10,6 +10,7 @@ use nix::libc;
 use nix::sys::epoll::{Epoll, EpollFlags};
 
 use super::intended::Lost;
+use super::reading::Reading;
 use super::socket::{Received, Socket};
 use crate::addresses::Serial;
 use crate::control::{Assignment, EndReport, Ended, KernelFacts, LiveEpoch, Orders};
@@ -42,6 +43,8 @@ pub struct End {
     transmitted: u64,
     received: u64,
     pauses: Pauses,
+    /// It pauses while it reads.
+    reading: Option<Box<Reading>>,
     /// What is set as the mark of unsent bytes.
     mark: u32,
     /// The window that the kernel is to advertise, and when it is to be told so next: when so many bytes were received.
@@ -134,6 +137,7 @@ impl End {
             transmitted: 0,
             received: 0,
             pauses: Pauses::default(),
+            reading: Reading::new(vector, side, &orders.replay).map(Box::new),
             mark: 0,
             window: limits(vector, side).max_window.max(u16::MAX.into()),
             hold_window_at: HOLD_WINDOW_FROM,
@@ -177,7 +181,8 @@ impl End {
 
     /// When it has to be woken.
     pub fn deadline(&self) -> Option<Time> {
-        self.player.next_timeout().filter(|_| self.socket.is_some())
+        let reading = self.reading.as_ref().and_then(|reading| reading.next_timeout());
+        self.player.next_timeout().into_iter().chain(reading).min().filter(|_| self.socket.is_some())
     }
 
     /// The initiator has asked for its connection with `socket`, at `now`.
@@ -188,6 +193,9 @@ impl End {
         self.lost.connected(turn.now, self.at);
         self.started = Some(turn.now);
         self.is_connecting = true;
+        if let Some(reading) = &mut self.reading {
+            reading.begin(&socket);
+        }
         let watched = socket.watch(turn.epoll, turn.token);
         self.socket = Some(socket);
         watched
@@ -196,6 +204,9 @@ impl End {
     /// It was accepted at `accepted` with `socket`.
     pub fn accept(&mut self, socket: Socket, accepted: Time, turn: Turn<'_>) -> State {
         self.started = Some(accepted);
+        if let Some(reading) = &mut self.reading {
+            reading.begin(&socket);
+        }
         let came = arrival(&socket, turn).min(accepted);
         // It has to be watched before it may have to be watched again.
         let watched = socket.watch(turn.epoll, turn.token);
@@ -257,9 +268,17 @@ impl End {
         if late.is_none() {
             return (State::Waits, None);
         }
-        self.player.handle_timeout(turn.now);
-        let result = self.drive(turn);
+        let result = self.take_due(turn);
         (self.state(result), late)
+    }
+
+    /// Does what is due: reads on, and writes.
+    fn take_due(&mut self, turn: Turn<'_>) -> io::Result<()> {
+        if self.reading.as_mut().is_some_and(|reading| reading.handle_timeout(turn.now)) {
+            self.receive(false, turn)?;
+        }
+        self.player.handle_timeout(turn.now);
+        self.drive(turn)
     }
 
     fn state(&mut self, result: io::Result<()>) -> State {
@@ -381,7 +400,10 @@ impl End {
     /// Takes what has come; `is_all` if the peer has closed and nothing more will come.
     fn receive(&mut self, is_all: bool, turn: Turn<'_>) -> io::Result<()> {
         let Some(socket) = &self.socket else { return Ok(()) };
-        let received = socket.discard()?;
+        let received = match &mut self.reading {
+            None => socket.discard()?,
+            Some(reading) => reading.receive(socket, turn.now)?,
+        };
         if let Received::Bytes(bytes) = received {
             let came = arrival(socket, turn);
             self.received += bytes;
@@ -394,7 +416,11 @@ impl End {
             self.take_received(came, turn);
             self.drive(turn)?;
         }
-        let is_over = received == Received::End || (is_all && received != Received::Nothing);
+        let is_over = match &self.reading {
+            Some(reading) if reading.has_stopped() => false,
+            Some(reading) if reading.is_over() => true,
+            _ => received == Received::End || (is_all && received != Received::Nothing),
+        };
         if is_over && !std::mem::replace(&mut self.is_peer_closed, true) {
             self.player.handle_peer_closed(turn.now, &self.script);
             self.drive(turn)?;

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `engine` | the loop: who has a turn when |
 //! | `end` | one end of a connection: a player over a socket |
+//! | `reading` | an end that pauses while it reads |
 //! | `socket` | what kernel TCP is asked for |
 //! | `datagrams`, `label` | flows of datagrams; what is written into one |
 //! | `namespaces` | the namespaces in which it opens sockets |
@@ -24,6 +25,7 @@ pub mod label;
 mod namespaces;
 mod outbox;
 mod pace;
+mod reading;
 mod socket;
 
 use std::fs::File;

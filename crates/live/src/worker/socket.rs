@@ -113,12 +113,44 @@ impl Socket {
     /// # Errors
     /// The connection's.
     pub fn discard(&self) -> io::Result<Received> {
-        match sys::discard(self, DISCARD) {
+        self.discard_at_most(DISCARD as u64)
+    }
+
+    /// Throws away what has come, of `most` bytes and more than none.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn discard_at_most(&self, most: u64) -> io::Result<Received> {
+        match sys::discard(self, usize::try_from(most).unwrap_or(DISCARD).min(DISCARD)) {
             Ok(0) => Ok(Received::End),
             Ok(bytes) => Ok(Received::Bytes(bytes as u64)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Received::Nothing),
             Err(error) => Err(error),
         }
+    }
+
+    /// Bytes that have come and were not thrown away.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn unread(&self) -> io::Result<u64> {
+        sys::unread_bytes(self).map(u64::from)
+    }
+
+    /// Has the receive buffer hold so many bytes of payload, and no more later. The kernel may round it, and hold to a limit.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn set_receive_buffer(&self, bytes: u32) -> io::Result<()> {
+        let bytes = bytes as usize;
+        // It allows as much again for what packets take beside their payload (socket(7)).
+        setsockopt(self, sockopt::RcvBufForce, &bytes).or_else(|_| setsockopt(self, sockopt::RcvBuf, &bytes))?;
+        Ok(())
+    }
+
+    /// Bytes of payload that the receive buffer holds, about.
+    pub fn receive_buffer(&self) -> Option<u32> {
+        getsockopt(self, sockopt::RcvBuf).ok().and_then(|bytes| u32::try_from(bytes / 2).ok())
     }
 
     /// Bytes that the kernel took and has not sent for the first time.

@@ -98,9 +98,11 @@ const SEGMENTS: [&str; 19] = [
 const ADU: [&str; 8] =
     ["side", "bytes", "missing_bytes", "wait_ns", "waiter", "first_seen_ns", "last_seen_ns", "packets"];
 /// The columns of lists behind the ADUs, which tables of version 1 lack, and the members of their records.
-const LISTS: [&str; 7] = [
+const LISTS: [&str; 9] = [
     "initiator_pauses",
     "acceptor_pauses",
+    "initiator_read_pauses",
+    "acceptor_read_pauses",
     "initiator_datagrams",
     "acceptor_datagrams",
     "syn_repeats",
@@ -227,12 +229,11 @@ fn text(value: &Value) -> String {
 
 fn fields(mut stored: StoredVector) -> io::Result<Vec<String>> {
     let adus = listed(&ADU, std::mem::take(&mut stored.adus))?;
-    let [initiator, acceptor] = [&mut stored.initiator_pauses, &mut stored.acceptor_pauses]
-        .map(|pauses| listed(&PAUSE, pauses.take().unwrap_or_default()));
+    let pauses = pauses_of(&mut stored).map(|pauses| listed(&PAUSE, pauses.take().unwrap_or_default()));
     let datagrams = [&mut stored.initiator_datagrams, &mut stored.acceptor_datagrams]
         .map(|datagrams| listed(&DATAGRAM, datagrams.take().unwrap_or_default()));
     let syn_repeats = listed(&SYN_REPEAT, stored.syn_repeats.take().unwrap_or_default())?;
-    let [of_initiator, of_acceptor] = [&mut stored.initiator_losses, &mut stored.acceptor_losses]
+    let losses = [&mut stored.initiator_losses, &mut stored.acceptor_losses]
         .map(|losses| listed(&LOSS, losses.take().unwrap_or_default()));
     let value = serde_json::to_value(stored)?;
     let mut fields: Vec<String> = CONNECTION.iter().map(|name| text(&value[*name])).collect();
@@ -240,12 +241,18 @@ fn fields(mut stored: StoredVector) -> io::Result<Vec<String>> {
         fields.extend(END.iter().map(|name| text(&value[end][*name])));
         fields.extend(SEGMENTS.iter().map(|name| text(&value[end]["segments"][*name])));
     }
-    fields.extend([adus, initiator?, acceptor?]);
-    for datagrams in datagrams {
-        fields.push(datagrams?);
+    fields.push(adus);
+    let lists = pauses.into_iter().chain(datagrams).chain([Ok(syn_repeats)]).chain(losses);
+    for list in lists {
+        fields.push(list?);
     }
-    fields.extend([syn_repeats, of_initiator?, of_acceptor?]);
     Ok(fields)
+}
+
+/// What the columns of pauses hold, in their order.
+fn pauses_of(stored: &mut StoredVector) -> [&mut Option<Vec<StoredPause>>; 4] {
+    let StoredVector { initiator_pauses, acceptor_pauses, initiator_read_pauses, acceptor_read_pauses, .. } = stored;
+    [initiator_pauses, acceptor_pauses, initiator_read_pauses, acceptor_read_pauses]
 }
 
 /// Records as one field. There may be millions: each is taken apart by itself.
@@ -354,8 +361,9 @@ fn vector(record: &StringRecord) -> Result<ConnectionVector, Flaw> {
     members.insert("adus".to_owned(), Value::Array(Vec::new()));
     let mut stored: StoredVector = value_of(members)?;
     stored.adus = adus(rest.next().unwrap_or_default())?;
-    stored.initiator_pauses = pauses(rest.next().unwrap_or_default())?;
-    stored.acceptor_pauses = pauses(rest.next().unwrap_or_default())?;
+    for of_end in pauses_of(&mut stored) {
+        *of_end = pauses(rest.next().unwrap_or_default())?;
+    }
     stored.initiator_datagrams = datagrams(rest.next().unwrap_or_default())?;
     stored.acceptor_datagrams = datagrams(rest.next().unwrap_or_default())?;
     stored.syn_repeats = syn_repeats(rest.next().unwrap_or_default())?;

@@ -36,6 +36,7 @@ record! {
         initiator_pauses: Vec<StoredPause>, acceptor_pauses: Vec<StoredPause>,
         initiator_datagrams: Vec<StoredDatagram>, acceptor_datagrams: Vec<StoredDatagram>, syn_repeats: Vec<StoredSynRepeat>,
         initiator_losses: Vec<StoredLoss>, acceptor_losses: Vec<StoredLoss>,
+        initiator_read_pauses: Vec<StoredPause>, acceptor_read_pauses: Vec<StoredPause>,
     }
 }
 
@@ -135,6 +136,8 @@ impl From<&ConnectionVector> for StoredVector {
             syn_repeats: stored_syn_repeats(&vector.syn_repeats),
             initiator_losses: stored_losses(&vector.losses.initiator),
             acceptor_losses: stored_losses(&vector.losses.acceptor),
+            initiator_read_pauses: stored_pauses(&vector.read_pauses.initiator),
+            acceptor_read_pauses: stored_pauses(&vector.read_pauses.acceptor),
         }
     }
 }
@@ -261,8 +264,8 @@ fn datagrams<'a>(
     }
 }
 
-/// The pauses of an end that sends `bytes` and gets `others`, which come in order and inside them; only one that waits for the other
-/// end may stand before all.
+/// The pauses of an end that sends or reads `bytes`, while `others` pass the other way; they come in order and inside them, and only one
+/// that waits for the other end may stand before all.
 fn pauses(stored: Option<Vec<StoredPause>>, bytes: u64, others: u64) -> Result<Vec<Pause>, Flaw> {
     let pause = |pause: StoredPause| Pause {
         after_bytes: pause.after_bytes,
@@ -273,7 +276,7 @@ fn pauses(stored: Option<Vec<StoredPause>>, bytes: u64, others: u64) -> Result<V
     let is_first = pauses.first().is_some_and(|pause| pause.after_bytes > 0 || pause.heard.is_some());
     let places = pauses.iter().map(|pause| pause.after_bytes).chain([bytes]);
     if !(pauses.is_empty() || is_first && places.is_sorted_by(|before, after| before < after)) {
-        return Err(Flaw::new("pauses of an end outside its data or out of order", ""));
+        return Err(Flaw::new("pauses of an end outside the data or out of order", ""));
     }
     let mut heard = pauses.iter().filter_map(|pause| pause.heard);
     if heard.any(|heard| heard == 0 || heard > others) {
@@ -364,6 +367,7 @@ impl StoredVector {
                 .into_iter()
                 .map(StoredSynRepeat::repeat)
                 .collect::<Result<_, _>>()?,
+            read_pauses: PerSide::default(),
         };
         for side in Side::BOTH {
             let own = vector.adus.iter().filter(|adu| adu.side == side);
@@ -375,6 +379,10 @@ impl StoredVector {
         vector.pauses = PerSide {
             initiator: pauses(self.initiator_pauses, initiator, acceptor)?,
             acceptor: pauses(self.acceptor_pauses, acceptor, initiator)?,
+        };
+        vector.read_pauses = PerSide {
+            initiator: pauses(self.initiator_read_pauses, acceptor, initiator)?,
+            acceptor: pauses(self.acceptor_read_pauses, initiator, acceptor)?,
         };
         let own = |side: Side| vector.adus.iter().filter(move |adu| adu.side == side);
         vector.datagrams = PerSide {

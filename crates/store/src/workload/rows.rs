@@ -65,13 +65,17 @@ impl Row for ConnectionVector {
             syn_repeats(),
             losses("initiator_losses", |v| &v.losses.initiator, |v| &mut v.losses.initiator),
             losses("acceptor_losses", |v| &v.losses.acceptor, |v| &mut v.losses.acceptor),
+            pauses("initiator_read_pauses", |v| &v.read_pauses.initiator, |v| &mut v.read_pauses.initiator),
+            pauses("acceptor_read_pauses", |v| &v.read_pauses.acceptor, |v| &mut v.read_pauses.acceptor),
         ]);
         columns
     }
 
     fn weight(&self) -> usize {
-        let of_ends =
-            Side::BOTH.map(|side| self.pauses[side].len() + self.datagrams[side].len() + self.losses[side].len());
+        let of_ends = Side::BOTH.map(|side| {
+            let pauses = self.pauses[side].len() + self.read_pauses[side].len();
+            pauses + self.datagrams[side].len() + self.losses[side].len()
+        });
         1 + self.adus.len() + self.syn_repeats.len() + of_ends.iter().sum::<usize>()
     }
 }
@@ -330,7 +334,7 @@ fn adus() -> Column<ConnectionVector> {
     )
 }
 
-/// The pauses of one end inside its ADUs.
+/// The pauses of one end while it writes or reads.
 fn pauses(
     name: &str,
     get: fn(&ConnectionVector) -> &Vec<Pause>,

@@ -309,3 +309,33 @@ fn vlans_are_out_of_the_key_unless_asked_for_and_said_to_matter() {
     assert_eq!((together.len(), apart.len()), (1, 3));
     assert_eq!(warned.vlan_changes, 1);
 }
+
+/// The other end's bytes and milliseconds of windows below a segment and below half of the largest, from the first segment that has one to the
+/// first that has more, by the fields that tshark 4.0.17 prints (`tcp.ack`, `tcp.window_size`, `frame.time_epoch`).
+const CLOSED_WINDOWS: [(&str, Side, &[(u64, f64)]); 3] = [
+    ("tcptrace-zwnd.dmp", Side::Acceptor, &[(17_031_736, 22_560.0)]),
+    ("zeek-http-206-zerowin.pcap", Side::Initiator, &[(136_935, 61.6), (899_889, 13.6)]),
+    ("tcptrace-http.dmp", Side::Initiator, &[(32_120, 89.0), (32_120, 27.9), (32_120, 189.7)]),
+];
+
+#[test]
+fn closed_windows_agree_with_tshark() {
+    let Some(folder) = real_captures::folder() else { return };
+    for (file, reader, expected) in CLOSED_WINDOWS {
+        let found = real_captures::extract(&folder.join(file), Options::default()).connections;
+        let of = |side: Side| found.iter().flat_map(move |one| one.vector.read_pauses[side].clone());
+        assert_eq!(of(reader.other()).count(), 0, "{file}");
+        let millis = |length: Duration| (length.as_secs_f64() * 1e4).round() / 10.0;
+        let told: Vec<(u64, f64)> = of(reader).map(|pause| (pause.after_bytes, millis(pause.length))).collect();
+        assert_eq!(told, expected, "{file}");
+    }
+    // Nobody's window closes.
+    let others = ["ndpi-alexa-app.pcapng", "pcpp-example2.pcap", "zeek-http-92conns.pcap", "iti-modbus-mb2.pcap"];
+    for file in others {
+        let found = real_captures::extract(&folder.join(file), Options::default()).connections;
+        assert!(
+            found.iter().all(|one| Side::BOTH.iter().all(|side| one.vector.read_pauses[*side].is_empty())),
+            "{file}"
+        );
+    }
+}

@@ -145,7 +145,7 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
     );
     let evidence =
         prop::sample::select(vec![Evidence::Packets, Evidence::VectorFile, Evidence::FlowRecord, Evidence::Model]);
-    let places = [(); 2].map(|()| prop::collection::vec((any::<u16>(), duration()), 0..4));
+    let places = [(); 4].map(|()| prop::collection::vec((any::<u16>(), duration()), 0..4));
     let datagram = (1..100_000u32, duration()).prop_map(|(bytes, gap)| SeenDatagram { bytes, gap });
     let units = prop::option::of(prop::collection::vec(prop::collection::vec(datagram, 2..4), 6));
     let answer = prop::sample::select(vec![SynAnswer::None, SynAnswer::Reset, SynAnswer::Syn]);
@@ -162,7 +162,11 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
             };
             let [syn_rtt, stated_rtt, lifetime, t_close] = times;
             let (id, start, initiator_side, initiator_rule, pattern, complete, handshake_repeated) = identity;
-            let [of_initiator, of_acceptor] = places;
+            let [of_initiator, of_acceptor, read_by_initiator, read_by_acceptor] = places;
+            let read_pauses = PerSide {
+                initiator: pauses(&adus, Side::Acceptor, read_by_initiator),
+                acceptor: pauses(&adus, Side::Initiator, read_by_acceptor),
+            };
             let pauses = PerSide {
                 initiator: pauses(&adus, Side::Initiator, of_initiator),
                 acceptor: pauses(&adus, Side::Acceptor, of_acceptor),
@@ -187,6 +191,7 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
                 t_close,
                 adus,
                 pauses,
+                read_pauses,
                 datagrams,
                 losses,
                 syn_repeats,

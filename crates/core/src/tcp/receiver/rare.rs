@@ -13,6 +13,23 @@ struct Parts {
     ahead: Option<OutOfOrder>,
     /// A receive buffer that may limit the window.
     buffer: Option<Buffer>,
+    /// How far a program reads that does not read all.
+    stop: Option<Stop>,
+}
+
+/// The window of a program that does not read all.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stop {
+    /// One past the last offset that the window may reach.
+    pub(super) end: u64,
+    /// One past the last offset that the other end was told.
+    pub(super) told: u64,
+}
+
+impl Parts {
+    fn is_empty(&self) -> bool {
+        self.ahead.is_none() && self.buffer.is_none() && self.stop.is_none()
+    }
 }
 
 impl Rare {
@@ -33,10 +50,7 @@ impl Rare {
 
     /// Forgets what arrived ahead of a hole or twice.
     pub(super) fn clear_ahead(&mut self) {
-        match &mut self.0 {
-            Some(parts) if parts.buffer.is_some() => parts.ahead = None,
-            parts => *parts = None,
-        }
+        self.set(None, |parts| &mut parts.ahead);
     }
 
     /// The receive buffer, if it may limit the window.
@@ -51,9 +65,27 @@ impl Rare {
 
     /// Sets the receive buffer, or forgets it.
     pub(super) fn set_buffer(&mut self, buffer: Option<Buffer>) {
-        match &mut self.0 {
-            Some(parts) if buffer.is_some() || parts.ahead.is_some() => parts.buffer = buffer,
-            parts => *parts = buffer.map(|buffer| Box::new(Parts { ahead: None, buffer: Some(buffer) })),
+        self.set(buffer, |parts| &mut parts.buffer);
+    }
+
+    /// How far the program reads, if not all.
+    pub(super) fn stop(&self) -> Option<Stop> {
+        self.0.as_ref()?.stop
+    }
+
+    /// Sets how far the program reads.
+    pub(super) fn set_stop(&mut self, stop: Option<Stop>) {
+        self.set(stop, |parts| &mut parts.stop);
+    }
+
+    /// Sets one of the parts; nothing is held while there is none.
+    fn set<T>(&mut self, value: Option<T>, part: impl FnOnce(&mut Parts) -> &mut Option<T>) {
+        if value.is_some() || self.0.is_some() {
+            let parts = self.0.get_or_insert_default();
+            *part(parts) = value;
+            if parts.is_empty() {
+                self.0 = None;
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ mod marks;
 mod options;
 pub(crate) mod pair;
 mod properties;
+mod reading;
 mod reductions;
 mod rounds;
 mod sack;
