@@ -81,6 +81,10 @@ fn what_is_captured_at_the_link_is_what_was_replayed() {
             Pattern::Concurrent => &[Some(Side::Initiator), Some(Side::Acceptor)],
         };
         concurrent += u32::from(original.pattern == Pattern::Concurrent);
+        // A silence in which a loss was repaired parts no ADUs; without the loss it does.
+        if original.pattern == Pattern::Concurrent && Side::BOTH.iter().any(|side| !original.losses[*side].is_empty()) {
+            continue;
+        }
         for &side in sides {
             let (original, captured) = (exchanges(original, side), exchanges(captured, side));
             let shape = |adus: &[Adu]| adus.iter().map(|adu| (adu.side, adu.bytes)).collect::<Vec<_>>();
