@@ -10,8 +10,6 @@ use flowloom::time::Duration;
 
 use crate::support::Bench;
 
-/// The longest silence inside an ADU.
-
 /// The connection a captured vector belongs to: the writer of captures numbers hosts and ports by it.
 fn connection(found: &Finished) -> u64 {
     let host = found.initiator.ip as u32;
