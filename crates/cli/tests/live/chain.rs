@@ -70,7 +70,8 @@ fn a_capture_runs_through_the_kernel_as_it_does_through_the_simulator() {
     assert!(found >= delivered && found <= bytes, "{delivered} <= {found} <= {bytes}");
 
     // The kernel's paths are the simulator's: round-trip times are what was asked for, or more on a busy host, never less.
-    for row in completed.iter().filter(|row| row.original_rtt.is_some()) {
+    // Of a side whose packets were all sent twice nobody knows the way (Karn).
+    for row in completed.iter().filter(|row| row.original_rtt.is_some() && row.retransmissions == 0) {
         let (asked, found) = (row.path_rtt.as_secs_f64(), row.monitor_rtt.map_or(f64::MAX, |rtt| rtt.as_secs_f64()));
         assert!(found > asked - 0.001, "connection {}: {found} s of {asked} s", row.id);
     }

@@ -297,7 +297,7 @@ fn pauses(streams: &PerSide<Stream<'_>>, adus: &[Placed]) -> PerSide<Vec<Pause>>
             let within = left.partition_point(|(pause, _)| pause.at < placed.end);
             for (pause, heard) in &left[before..within] {
                 let (bytes, _) = stream.bytes(placed.start, pause.at);
-                let heard = heard.map(|heard| other.bytes(other.low, heard.clamp(other.low, other.high())).0);
+                let heard = heard.map(|heard| other.bytes(other.low, heard.min(other.high()).max(other.low)).0);
                 let is_inside = bytes > 0 && bytes < placed.adu.bytes;
                 let waits = heard.is_some_and(|heard| heard > 0) && (is_inside || pause.at == placed.start);
                 if waits || (is_inside && heard.is_none()) {

@@ -8,8 +8,7 @@
 //! of that passed the monitor, so that it holds a transit of the sender's side, as the wait before an ADU of ends that take turns does.
 //! A sender that goes on because its window opened had more to send: its segment before was full.
 
-/// A sender that had more to send pauses for no longer between two segments: a packet on a slow link, a turn of a scheduler.
-const AT_ONCE: u64 = 1_000_000;
+use super::writes::{SHORTEST_PAUSE, answered_within};
 
 /// An end went on when it had heard more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +48,12 @@ impl Sent {
     /// before only what it heard just before.
     pub fn answer(&self) -> Option<Answer> {
         let Sent { start, now, heard: Heard { up_to, passed }, before, transit } = *self;
-        let reached = passed.saturating_add(transit).saturating_add(transit / 4).saturating_add(AT_ONCE);
-        let is_newer = up_to > before.up_to || reached >= before.passed;
-        (is_newer && now - before.passed > AT_ONCE).then(|| Answer { at: start, heard: up_to, since: now - passed })
+        let is_newer = up_to > before.up_to || passed.saturating_add(answered_within(transit, 0)) >= before.passed;
+        (is_newer && now - before.passed > SHORTEST_PAUSE).then(|| Answer {
+            at: start,
+            heard: up_to,
+            since: now - passed,
+        })
     }
 }
 

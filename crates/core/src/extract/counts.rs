@@ -203,7 +203,13 @@ impl KeptPayload {
         self.ends.map(|payload| payload.captured)
     }
 
-    /// Adds the payload of a connection.
+    /// Adds the payload of a connection, and what of it the clock releases.
+    pub fn add_with_clock(&mut self, vector: &ConnectionVector) {
+        self.add(vector);
+        self.clocked = self.clocked.saturating_add(clocked_bytes(vector, &ReplayModel::with_waits(Waits::CORRECTED)));
+    }
+
+    /// Adds the payload of a connection alone.
     pub fn add(&mut self, vector: &ConnectionVector) {
         let initiator = vector.initiator_side as usize;
         let payload = PerSide { initiator: Side::Initiator, acceptor: Side::Acceptor }.map(|side| vector.payload(side));
@@ -211,7 +217,6 @@ impl KeptPayload {
         self.sides[initiator] = self.sides[initiator] + payload.initiator;
         self.sides[1 - initiator] = self.sides[1 - initiator] + payload.acceptor;
         self.with_missing += u64::from(payload.initiator.missing > 0 || payload.acceptor.missing > 0);
-        self.clocked = self.clocked.saturating_add(clocked_bytes(vector, &ReplayModel::with_waits(Waits::CORRECTED)));
     }
 }
 
@@ -466,7 +471,7 @@ impl Counts {
     /// Adds a connection whose vector has a place in the workload, or the reason why it was left out of it.
     pub(super) fn add_vector(&mut self, place: VectorPlace, vector: &ConnectionVector) {
         match place {
-            VectorPlace::Kept => self.kept.add(vector),
+            VectorPlace::Kept => self.kept.add_with_clock(vector),
             VectorPlace::Incomplete => self.incomplete_left_out.add(vector),
             VectorPlace::LacksBytes => self.missing_left_out.add(vector),
             VectorPlace::NotReplayable => {}

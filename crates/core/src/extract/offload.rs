@@ -16,7 +16,7 @@ use super::seen::Seen;
 const LEAST_MSS: u16 = 536;
 
 /// Linux merges at most this many bytes (`GSO_MAX_SIZE`); larger packets come from no offload.
-const LARGEST_MERGED: u32 = 512 << 10;
+pub(super) const LARGEST_MERGED: u32 = 512 << 10;
 
 /// The largest payload of the segments that became this one, which is sent to an end with this MSS; `None` if it was one on the link.
 #[inline]

@@ -4,11 +4,12 @@
 //! and how often it repeated that. `docs/guide/extraction.md` states the rules in words; they are tried in the order in
 //! which they stand here. Nothing of this is held for an end before the first sign of trouble.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU16;
 
 use crate::workload::{Repaired, Repeated, Segments};
 
+use super::offload::LARGEST_MERGED;
 use super::transit::NEVER;
 
 /// No retransmission timer runs out sooner: Linux' minimum. Windows' is 300 ms, RFC 6298 section 2.4 says one second.
@@ -144,8 +145,8 @@ pub(super) struct Recovery {
     window_probes: u64,
     /// Lags of late segments that are reordering if the final minimum round trip is longer, and what they are else.
     undecided: Vec<(u64, Gap, Lost)>,
-    /// Segments that were lost, in the order in which that was seen.
-    lost: Vec<Lost>,
+    /// Segments that were lost, by their first byte and the order in which that was seen.
+    lost: BTreeMap<(u64, usize), Lost>,
     /// Segments that passed again and are not acknowledged.
     recent: VecDeque<Passed>,
     /// When the third duplicate acknowledgement passed.
@@ -196,9 +197,8 @@ impl Recovery {
         *count += 1;
         if !matches!(duplicate, Duplicate::Copy | Duplicate::Spurious) {
             let Passed { start, end, at, .. } = passed;
-            let copy = self.lost.iter().filter(|lost| (lost.start..lost.end).contains(&start)).count();
-            let copy = copy.try_into().unwrap_or(u32::MAX);
-            self.lost.push(Lost { start, end, copy, before_monitor: false, repaired: at, acked: NEVER });
+            let copy = self.losses_of(start);
+            self.note_lost(Lost { start, end, copy, before_monitor: false, repaired: at, acked: NEVER });
         }
         if duplicate != Duplicate::Copy {
             self.note_resent(passed, duplicate == Duplicate::Timeout, situation.acked);
@@ -295,7 +295,7 @@ impl Recovery {
 
     fn decide(&mut self, gap: Gap, lost: Lost) {
         if gap != Gap::Uncaptured {
-            self.lost.push(lost);
+            self.note_lost(lost);
         }
         match gap {
             Gap::Timeout => self.repaired.timeout += 1,
@@ -318,14 +318,24 @@ impl Recovery {
     pub fn heap_bytes(&self) -> usize {
         size_of::<Recovery>()
             + self.undecided.capacity() * size_of::<(u64, Gap, Lost)>()
-            + self.lost.capacity() * size_of::<Lost>()
+            + self.lost.len() * size_of::<((u64, usize), Lost)>()
             + self.recent.capacity() * size_of::<Passed>()
+    }
+
+    fn note_lost(&mut self, lost: Lost) {
+        self.lost.insert((lost.start, self.lost.len()), lost);
+    }
+
+    /// How many of the segments that were lost had the byte at `start`: none is longer than what an offload merges.
+    fn losses_of(&self, start: u64) -> u32 {
+        let near = self.lost.range((start.saturating_sub(LARGEST_MERGED.into()), 0)..=(start, usize::MAX));
+        near.filter(|(_, lost)| lost.end > start).count().try_into().unwrap_or(u32::MAX)
     }
 
     /// Data up to `ack` was acknowledged at `now` for the first time.
     pub fn acknowledged(&mut self, ack: u64, now: u64) {
-        let waiting = self.lost.iter_mut().rev().take(MAX_RECENT).filter(|lost| lost.acked == NEVER && lost.end <= ack);
-        waiting.for_each(|lost| lost.acked = now);
+        let latest = self.lost.range_mut(..(ack, 0)).rev().take(MAX_RECENT).map(|(_, lost)| lost);
+        latest.filter(|lost| lost.acked == NEVER && lost.end <= ack).for_each(|lost| lost.acked = now);
     }
 
     /// The counts, once the minimum round trip is final. `near` says whether the end is the one the monitor stands at,
@@ -340,19 +350,20 @@ impl Recovery {
             Some(true) => {
                 self.uncaptured += self.repaired.total();
                 self.repaired = Repaired::default();
-                self.lost.retain(|lost| !lost.before_monitor);
+                self.lost.retain(|_, lost| !lost.before_monitor);
             }
             // What passed the monitor had arrived.
             Some(false) => {
                 let Repeated { spurious, copies, .. } = self.repeated;
                 self.repeated = Repeated { spurious: spurious + self.repeated.lost(), copies, ..Repeated::default() };
-                self.lost.retain(|lost| lost.before_monitor);
+                self.lost.retain(|_, lost| lost.before_monitor);
             }
             None => {}
         }
         let shortest = transit.unwrap_or(0) / 10 * 7;
-        self.lost.retain(|lost| lost.before_monitor || lost.acked - lost.repaired >= shortest);
-        self.lost.sort_unstable_by_key(|lost| (lost.start, lost.copy));
+        let is_loss = |lost: &Lost| lost.before_monitor || lost.acked - lost.repaired >= shortest;
+        let mut lost: Vec<Lost> = self.lost.into_values().filter(is_loss).collect();
+        lost.sort_by_key(|lost| (lost.start, lost.copy));
         let segments = Segments {
             duplicates: self.repeated.total(),
             late: self.late,
@@ -364,6 +375,6 @@ impl Recovery {
             window_probes: self.window_probes,
             ..Segments::default()
         };
-        Repair { segments, lost: self.lost }
+        Repair { segments, lost }
     }
 }

@@ -15,7 +15,7 @@ use super::clock::Waited;
 use crate::wire::Timestamps;
 
 /// No pause: a packet on a slow link, a turn of a scheduler.
-const SHORTEST_PAUSE: u64 = 1_000_000;
+pub(super) const SHORTEST_PAUSE: u64 = 1_000_000;
 
 /// After a silence as long as the shortest retransmission timer, a sender may begin with its initial window again (RFC 5681 section 4.1).
 const IDLE: u64 = 200_000_000;
@@ -33,6 +33,12 @@ const MOST_OPTIONS: u64 = 36;
 
 /// Every TCP sends segments as large as this, if it has so much to send (RFC 9293 section 3.7.1).
 pub(super) const LEAST_FULL: u64 = 536;
+
+/// After what passes towards a sender, the answer passes within this, if nothing but the sender's TCP takes time: `transit` is the round
+/// trip between the monitor and the sender, and `waited` what the answer waited beside it.
+pub(super) fn answered_within(transit: u64, waited: u64) -> u64 {
+    [transit, transit / 4, waited, SHORTEST_PAUSE].into_iter().fold(0, u64::saturating_add)
+}
 
 /// The latest values of something.
 #[derive(Clone, Copy, Debug, Default)]
@@ -281,8 +287,7 @@ impl Writes {
     /// Whether the window that the sender knew of for certain had room for another segment behind this one.
     fn window_had_room(&self, sent: &Sent) -> bool {
         let Some(transit) = self.transits.short() else { return false };
-        let waited = sent.waited.unwrap_or_default().most;
-        let late = [transit, transit / 4, waited, SHORTEST_PAUSE].into_iter().fold(0, u64::saturating_add);
+        let late = answered_within(transit, sent.waited.unwrap_or_default().most);
         let known = self.heard.iter().rev().find(|heard| heard.first_at <= sent.now.saturating_sub(late));
         known
             .or(self.heard.front())
@@ -301,8 +306,7 @@ impl Writes {
         let is_long = gap / 5 * 4 > sent.round_trip.saturating_add(SHORTEST_PAUSE);
         let had_room =
             flight == 0 || (flight < 2 * self.largest && flight + 2 * self.largest <= self.allowed && is_long);
-        let within = [transit, transit / 4, waited.most, SHORTEST_PAUSE].into_iter().fold(0, u64::saturating_add);
-        let explained = heard.at.saturating_add(within).saturating_sub(sent.before);
+        let explained = heard.at.saturating_add(answered_within(transit, waited.most)).saturating_sub(sent.before);
         (had_room && gap > explained).then_some(explained)
     }
 

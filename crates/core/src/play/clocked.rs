@@ -3,7 +3,7 @@
 use crate::play::script::Script;
 use crate::play::waits::ReplayModel;
 use crate::time::Duration;
-use crate::workload::{ASSUMED_MSS, ConnectionVector, Pattern, PerSide, Side};
+use crate::workload::{ConnectionVector, Pattern, PerSide, Side};
 
 /// Segments that leave before the first acknowledgement where no first-flight window is known (RFC 6928).
 const INITIAL_SEGMENTS: u64 = 10;
@@ -11,12 +11,11 @@ const INITIAL_SEGMENTS: u64 = 10;
 /// Payload bytes that the clock releases in a replay of `vector` under `model`.
 ///
 /// A write is due by the clock if its end waits, and not for the other end: it follows another write of the same end, or the connection
-/// is concurrent and it is not known to answer. What follows the handshake or data of the other end is released by these, however long its end thinks then. Of a
-/// write that is due by the clock, the end's first-flight window (10 segments where it is not known) can leave at once;
-/// acknowledgements release the rest.
+/// is concurrent and it is not known to answer. What follows the handshake or data of the other end is released by these, however long
+/// its end thinks then. Of a write that is due by the clock, the end's first-flight window (10 segments where it is not known) can leave
+/// at once; acknowledgements release the rest.
 pub fn clocked_bytes(vector: &ConnectionVector, model: &ReplayModel) -> u64 {
-    let mss = Side::BOTH.into_iter().filter_map(|side| vector.ends[side].mss).min().map_or(ASSUMED_MSS, u64::from);
-    let flight = |side: Side| vector.ends[side].first_flight.unwrap_or(INITIAL_SEGMENTS * mss);
+    let flight = |side: Side| vector.ends[side].first_flight.unwrap_or(INITIAL_SEGMENTS * vector.agreed_mss());
     let (mut sent, mut before, mut clocked) = (PerSide::<u64>::default(), None, 0u64);
     let script = Script::new(vector, model);
     for (index, step) in script.steps().iter().enumerate() {

@@ -65,7 +65,8 @@ impl Script {
             Some(raw) => model.waits.corrected(raw, transit(side).filter(|_| side == Side::Acceptor)),
             None => Duration::ZERO,
         };
-        let repairs = if model.losses { repairs(vector) } else { vec![Duration::ZERO; vector.adus.len()] };
+        let repairs = if model.losses { repairs(vector) } else { Vec::new() };
+        let repair = |at: usize| repairs.get(at).copied().unwrap_or_default();
         let mut pauses = Side::BOTH.map(|side| vector.pauses[side].iter().filter(|_| model.writes).peekable());
         let mut steps: Vec<Step> = Vec::with_capacity(vector.adus.len());
         let mut heard: Option<Box<Vec<(u32, u64)>>> = None;
@@ -75,7 +76,7 @@ impl Script {
         let mut epoch = 0;
         for (index, adu) in vector.adus.iter().enumerate().filter(|(_, adu)| adu.bytes > 0) {
             let before = if sequential { previous } else { last_of[adu.side] };
-            let wait = match before.map(|at| (&vector.adus[at], repairs[at])) {
+            let wait = match before.map(|at| (&vector.adus[at], repair(at))) {
                 None => lead_in(adu.side),
                 Some((before, _)) if before.side == adu.side => {
                     model.waits.replayed(before.wait.unwrap_or_default(), None)
@@ -123,9 +124,8 @@ impl Script {
         let close_wait = match vector.t_close.filter(|_| model.t_close) {
             Some(_) if let Some((first, _)) = half_close => vector.ends[first.other()].fin_wait.unwrap_or_default(),
             Some(raw) => {
-                let last = vector.adus.iter().zip(&repairs).max_by_key(|(adu, _)| adu.seen.map(|seen| seen.last));
-                let (last, repair) =
-                    (last.map(|(adu, _)| adu.side), last.map_or(Duration::ZERO, |(_, repair)| *repair));
+                let last = vector.adus.iter().enumerate().max_by_key(|(_, adu)| adu.seen.map(|seen| seen.last));
+                let (last, repair) = last.map_or((None, Duration::ZERO), |(at, adu)| (Some(adu.side), repair(at)));
                 let closer = match vector.close {
                     Close::Fin(side) | Close::Rst(side) => Some(side),
                     Close::NotSeen => None,
@@ -236,9 +236,12 @@ impl Script {
     }
 }
 
-/// How long after the last byte of each ADU had passed the monitor the last of those passed again that had been lost behind it. What
-/// waits for the ADU waited for that too, and does so in a replay that loses them.
+/// How long after the last byte of each ADU had passed the monitor the last of those passed again that had been lost behind it; none if
+/// nothing was lost. What waits for the ADU waited for that too, and does so in a replay that loses them.
 fn repairs(vector: &ConnectionVector) -> Vec<Duration> {
+    if vector.losses.initiator.is_empty() && vector.losses.acceptor.is_empty() {
+        return Vec::new();
+    }
     let mut sent = PerSide::<u64>::default();
     let mut lost = Side::BOTH.map(|side| vector.losses[side].iter().filter(|lost| !lost.before_monitor).peekable());
     let repair = |adu: &Adu| {

@@ -212,7 +212,8 @@ fn model(plan: &Plan, source: &Source) -> String {
 /// The payload of the connections that results are of, where that is not the whole workload's: vectors of forms with totals alone do not
 /// tell what a capture lacked, and their file does.
 fn of_window(kept: KeptPayload, whole: &PayloadFacts) -> Option<PayloadFacts> {
-    let kept = PayloadFacts::from(kept);
+    // What the clock releases is told of the whole.
+    let kept = PayloadFacts { clocked_bytes: None, ..kept.into() };
     (kept.total().replayed != whole.total().replayed).then_some(kept)
 }
 

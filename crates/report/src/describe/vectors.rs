@@ -200,7 +200,7 @@ impl Describer {
     fn add_connection(&mut self, vector: &ConnectionVector) {
         self.connections += 1;
         self.from[vector.initiator_side as usize] += 1;
-        self.payload.add(vector);
+        self.payload.add_with_clock(vector);
         self.lossy += u64::from(Side::BOTH.into_iter().any(|side| vector.ends[side].is_lossy()));
         let bytes = Side::BOTH.map(|side| vector.bytes(side));
         self.bytes.iter_mut().zip(bytes).for_each(|(sum, bytes)| *sum += bytes);

@@ -137,7 +137,7 @@ impl Scope {
         };
         Provenance {
             from: format!(
-                "`connections.parquet`: {from} (null: to the end); how long connections are open in each bin of {}, over its width",
+                "`connections.parquet`: {from} (to the end where there is none); how long connections are open in each bin of {}, over its width",
                 self.bin
             ),
             query: format!(

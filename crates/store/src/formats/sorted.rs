@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::vec;
 
 use flowloom_core::time::Time;
-use flowloom_core::workload::{Adu, ConnectionVector, SeenDatagram, Side};
+use flowloom_core::workload::{Adu, ConnectionVector, LostSegment, Pause, SeenDatagram, Side, SynRepeat};
 use tempfile::TempDir;
 
 use super::error::FormatError;
@@ -27,6 +27,18 @@ pub struct Sorter {
     runs: Vec<PathBuf>,
     place: PathBuf,
     folder: Option<TempDir>,
+}
+
+/// Bytes that the lists of a vector take.
+fn heap_bytes(vector: &ConnectionVector) -> usize {
+    let of_ends = Side::BOTH.map(|side| {
+        vector.pauses[side].len() * size_of::<Pause>()
+            + vector.datagrams[side].len() * size_of::<SeenDatagram>()
+            + vector.losses[side].len() * size_of::<LostSegment>()
+    });
+    vector.adus.len() * size_of::<Adu>()
+        + vector.syn_repeats.len() * size_of::<SynRepeat>()
+        + of_ends.iter().sum::<usize>()
 }
 
 impl Sorter {
@@ -56,9 +68,7 @@ impl Sorter {
         // Until the end the id says in which order vectors came.
         vector.id = self.next;
         self.next += 1;
-        let lists = vector.adus.len() * size_of::<Adu>()
-            + Side::BOTH.map(|side| vector.datagrams[side].len()).iter().sum::<usize>() * size_of::<SeenDatagram>();
-        self.held_bytes += size_of::<ConnectionVector>() + lists;
+        self.held_bytes += size_of::<ConnectionVector>() + heap_bytes(&vector);
         self.held.push(vector);
         if self.held_bytes >= self.most_bytes { self.put_aside() } else { Ok(()) }
     }

@@ -225,20 +225,23 @@ impl From<&Adu> for StoredAdu {
     }
 }
 
-/// Nothing if there are none.
+/// All of them as they are stored; nothing if there are none.
+fn some_of<T, S>(all: &[T], stored: impl FnMut(&T) -> S) -> Option<Vec<S>> {
+    (!all.is_empty()).then(|| all.iter().map(stored).collect())
+}
+
 fn stored_pauses(pauses: &[Pause]) -> Option<Vec<StoredPause>> {
     let stored = |pause: &Pause| StoredPause {
         after_bytes: pause.after_bytes,
         length_ns: pause.length.as_nanos(),
         heard_bytes: pause.heard,
     };
-    (!pauses.is_empty()).then(|| pauses.iter().map(stored).collect())
+    some_of(pauses, stored)
 }
 
-/// Nothing if there are none.
 fn stored_datagrams(datagrams: &[SeenDatagram]) -> Option<Vec<StoredDatagram>> {
     let stored = |datagram: &SeenDatagram| StoredDatagram { bytes: datagram.bytes, gap_ns: datagram.gap.as_nanos() };
-    (!datagrams.is_empty()).then(|| datagrams.iter().map(stored).collect())
+    some_of(datagrams, stored)
 }
 
 /// The datagrams of an end with these ADUs: those of each that has several, and its bytes.
@@ -285,23 +288,21 @@ fn pauses(stored: Option<Vec<StoredPause>>, bytes: u64, others: u64) -> Result<V
     Ok(pauses)
 }
 
-/// Nothing if there are none.
 fn stored_syn_repeats(repeats: &[SynRepeat]) -> Option<Vec<StoredSynRepeat>> {
     let stored = |repeat: &SynRepeat| StoredSynRepeat {
         side: name(repeat.side),
         wait_ns: repeat.wait.as_nanos(),
         answer: name(repeat.answer),
     };
-    (!repeats.is_empty()).then(|| repeats.iter().map(stored).collect())
+    some_of(repeats, stored)
 }
 
-/// Nothing if there are none.
 fn stored_losses(losses: &[LostSegment]) -> Option<Vec<StoredLoss>> {
     let stored = |lost: &LostSegment| {
         let LostSegment { after_bytes, bytes, copy, before_monitor, repaired } = *lost;
         StoredLoss { after_bytes, bytes, copy, before_monitor, repaired_ns: repaired.as_nanos() }
     };
-    (!losses.is_empty()).then(|| losses.iter().map(stored).collect())
+    some_of(losses, stored)
 }
 
 /// The lost segments of an end that sends `sent` bytes, which come in order and inside them.

@@ -63,7 +63,7 @@ impl Tally {
         if let Some(rtt) = vector.min_rtt() {
             self.rtt.add(rtt.as_nanos());
         }
-        self.payload.add(vector);
+        self.payload.add_with_clock(vector);
     }
 
     /// When the first vector begins; `None` without vectors.

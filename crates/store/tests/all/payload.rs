@@ -125,7 +125,7 @@ fn adds_up(file: &str, extraction: &Extraction, missing: Missing) {
     let is_kept = |one: &&Finished| one.vector.id != u64::MAX;
     let mut kept = KeptPayload::default();
     for one in extraction.connections.iter().filter(is_kept) {
-        kept.add(&one.vector);
+        kept.add_with_clock(&one.vector);
     }
     for one in &extraction.connections {
         for side in Side::BOTH {
