@@ -76,7 +76,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 22] = [
+pub const GROUPS: [&str; 23] = [
     "transcripts",
     "queueing",
     "slow-start",
