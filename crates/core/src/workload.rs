@@ -156,6 +156,17 @@ pub struct AckPolicy {
     pub delay: Option<Duration>,
 }
 
+/// Points of the distribution of an end's one-side transit times, from samples that no acknowledgement policy delayed (methods A.13.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TransitQuantiles {
+    /// One of ten samples is shorter.
+    pub q10: Duration,
+    /// The median.
+    pub q50: Duration,
+    /// One of ten samples is longer.
+    pub q90: Duration,
+}
+
 /// When the monitor saw an ADU, from the connection's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Span {
@@ -348,6 +359,8 @@ pub struct Endpoint {
     pub first_flight: Option<u64>,
     /// How it acknowledges; `None` if it sent no acknowledgement that tells.
     pub acks: Option<AckPolicy>,
+    /// How its transit times were distributed; `None` with fewer than three samples.
+    pub transits: Option<TransitQuantiles>,
 }
 
 /// The data segments of one end, as the monitor saw them (methods A.3, A.8). `docs/guide/extraction.md` states the rule of

@@ -84,6 +84,7 @@ impl RoundTrips {
                 Place::One(all) if on == all => Some(rtt),
                 Place::One(_) => Some(Duration::ZERO),
             };
+            vector.ends[side].transits = None;
         }
         vector.stated_rtt = Some(rtt);
     }
@@ -204,7 +205,7 @@ impl Published {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flowloom_core::path::{PathDelays, Placement, Propagation};
+    use flowloom_core::path::{PathDelays, Placement, Propagation, TransitModel};
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -303,7 +304,8 @@ mod tests {
         let legs = |place: Place, assignment: Assignment| {
             let mut vector = measured.clone();
             RoundTrips { assignment, place }.apply(1, 0, &mut vector);
-            let delays = PathDelays::new(&vector, Placement::Measured, Propagation::default(), MS(999));
+            let delays =
+                PathDelays::new(&vector, TransitModel::Minimum, Placement::Measured, Propagation::default(), MS(999));
             let round = |side| delays.leg(side).to_link + delays.leg(side).from_link;
             (round(Side::Initiator), round(Side::Acceptor))
         };

@@ -1,7 +1,7 @@
 //! Flows of datagrams beside the workload: one end sends whatever becomes of them, the other takes note of what arrives.
 
 use flowloom_core::distribution::Distribution;
-use flowloom_core::path::{FlowValues, PathDelays};
+use flowloom_core::path::FlowValues;
 use flowloom_core::play::{Datagram, DatagramSink, DatagramSource, Datagrams, Pacing, Prefill, Run};
 use flowloom_core::record::{Outcome, Record, Recorder, SourceRecord};
 use flowloom_core::tcp::Segment;
@@ -33,7 +33,7 @@ impl DatagramFlow {
         let mut flow = DatagramFlow { id, class, from, rtt: config.unknown_rtt, ip_version, datagrams };
         let way = flow.vector();
         let values = config.rules.values(config.seed, &way);
-        let delays = PathDelays::new(&way, config.placement, config.propagation(class), flow.rtt).with(&values);
+        let delays = config.path_delays(&way, class, flow.rtt).with(&values);
         let lead = delays.to_monitor(Side::Initiator, from);
         let adus = vector.adus.iter().filter(|adu| adu.side == side);
         let seen = adus.filter_map(|adu| {
@@ -80,7 +80,7 @@ impl Stream {
     /// The flow, with the values that rules drew for it; it has to be [started](Self::start).
     pub fn new(params: &DatagramFlow, config: &Config, values: &PerSide<FlowValues>) -> Stream {
         let &DatagramFlow { id, class, from, rtt, .. } = params;
-        let delays = PathDelays::new(&params.vector(), config.placement, config.propagation(class), rtt).with(values);
+        let delays = config.path_delays(&params.vector(), class, rtt).with(values);
         let identifiers = Identifiers { id, initiator_side: from, class };
         Stream {
             flow: Flow::new(identifiers, config, &delays, values).unobserved(),

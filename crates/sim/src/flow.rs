@@ -157,8 +157,7 @@ impl Flow {
     /// vectors of the workload's.
     pub fn of_connection(classed: &Classed, config: &Config, values: &PerSide<FlowValues>) -> (Flow, Duration) {
         let Classed { vector, class, origin } = classed;
-        let delays = PathDelays::new(vector, config.placement, config.propagation(*class), config.unknown_rtt);
-        let delays = delays.with(values);
+        let delays = config.path_delays(vector, *class, config.unknown_rtt).with(values);
         let identifiers = Identifiers { id: vector.id, initiator_side: vector.initiator_side, class: *class };
         let mut flow = Flow::new(identifiers, config, &delays, values);
         flow.ip_version = ip_version(vector, config.class(*class));

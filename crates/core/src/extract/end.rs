@@ -15,6 +15,7 @@ use super::gaps::Gaps;
 use super::recovery::{Passed, Recovery, Situation};
 use super::seen::Seen;
 use super::transit::{Answered, NEVER, Timed};
+use super::undelayed::Undelayed;
 use super::writes::{self, First, Writes};
 
 /// A jump by more than this many of the largest windows is suspicious (methods A.1.2).
@@ -39,6 +40,8 @@ pub(super) struct End {
     pub timed: Timed,
     /// Minimum one-side transit time; [`NEVER`] without a sample. [`End::transit`] says whether to believe it.
     pub min_transit: u64,
+    /// Transit times that no acknowledgement policy delayed.
+    pub undelayed: Undelayed,
     /// IP bytes of its packets.
     pub ip_bytes: u64,
     /// When its last new data passed.
@@ -110,6 +113,7 @@ impl End {
             runs: Runs::default(),
             timed: Timed::default(),
             min_transit: NEVER,
+            undelayed: Undelayed::default(),
             ip_bytes: 0,
             last_data: 0,
             first_ack: NEVER,
@@ -263,6 +267,9 @@ impl End {
         } else if answered.bytes == bytes {
             // What was sent again is not timed.
             acks.passed(Acknowledged { segments: answered.segments, since: answered.sample }, transit);
+            if answered.segments > 1 || acks.is_quick() {
+                self.undelayed.push(answered.sample);
+            }
         }
     }
 

@@ -47,6 +47,7 @@ mod sequence;
 mod slab;
 mod tombstone;
 mod transit;
+mod undelayed;
 mod writes;
 
 pub use counts::{

@@ -149,6 +149,7 @@ impl Observer {
                 + end.writes.as_ref().map_or(0, |writes| writes.heap_bytes())
                 + end.flight.heap_bytes()
                 + end.acks.as_ref().map_or(0, |_| size_of::<Acks>())
+                + end.undelayed.heap_bytes()
         };
         self.ends.iter().map(end).sum::<usize>() + self.other_space.as_ref().map_or(0, |_| size_of::<OtherSpace>())
     }
@@ -353,6 +354,7 @@ impl Observer {
                 && let Some(sample) = self.handshake.acknowledged(now)
             {
                 own.sample(sample, true);
+                own.undelayed.push(sample);
             }
         }
         own.last_window = seen.window;
@@ -563,6 +565,7 @@ impl Observer {
             stated_loss_ppm: None,
             first_flight: end.flight.window().filter(|_| !self.handshake.is_repeated()),
             acks: end.acks.as_ref().map(|acks| acks.policy()),
+            transits: end.transit().and_then(|_| end.undelayed.quantiles()),
         };
         let last_data = adus.iter().filter_map(|adu| adu.seen).map(|seen| seen.last).max().unwrap_or_default();
         let vector = ConnectionVector {
@@ -650,6 +653,7 @@ fn note_syn(own: &mut End, peer: &End, handshake: &mut Handshake, now: u64, seen
         handshake.syn(now, again);
     } else if let Some(sample) = handshake.syn_ack(now, answers) {
         own.sample(sample, true);
+        own.undelayed.push(sample);
     }
     other
 }
@@ -668,6 +672,10 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
         peer.fin_acked = true;
         if let Some(answered) = peer.timed.acknowledged(ack, now) {
             own.sample(answered.sample, seen.payload_bytes == 0);
+            // A FIN that answers one is the program's.
+            if seen.payload_bytes == 0 && !seen.flags.fin() {
+                own.undelayed.push(answered.sample);
+            }
         }
         ack = peer.fin_at;
     }

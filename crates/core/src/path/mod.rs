@@ -9,6 +9,7 @@ pub mod loss;
 pub mod rules;
 pub mod schedule;
 pub mod token_bucket;
+mod transits;
 pub mod transmitter;
 
 pub use delay_box::{DelayBox, Leg, PathDelays, Placement, Propagation};
@@ -19,4 +20,5 @@ pub use loss::{GilbertElliott, Loss, LossModel, PacketList, PacketListError};
 pub use rules::{Flow, FlowTable, FlowValues, LossRate, Matching, Rule, Rules};
 pub use schedule::{Schedule, Trace, TraceError};
 pub use token_bucket::{BucketConfig, BucketError, Policer, TokenBucket};
+pub use transits::TransitModel;
 pub use transmitter::{Line, Transmitter};

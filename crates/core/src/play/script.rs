@@ -56,7 +56,7 @@ impl Script {
     /// its own last data as it did.
     pub fn new(vector: &ConnectionVector, model: &ReplayModel) -> Script {
         let sequential = vector.pattern == Pattern::Sequential;
-        let transit = |side: Side| vector.ends[side].min_transit;
+        let transit = |side: Side| model.transits.transit(vector, side);
         let lead_in = |side: Side| match vector.ends[side].lead_in.filter(|_| model.lead_in) {
             Some(raw) => model.waits.corrected(raw, transit(side).filter(|_| side == Side::Acceptor)),
             None => Duration::ZERO,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::path::TransitModel;
 use crate::time::Duration;
 
 /// Quiet times shorter than this may be network effects (methods A.5.9).
@@ -13,7 +14,7 @@ pub enum Correction {
     /// Nothing: as measured at the monitor.
     #[default]
     None,
-    /// The minimum one-side transit time (OSTT) of the side that waited, where it is known.
+    /// The one-side transit time (OSTT) of the side that waited, where it is known: the one that is replayed.
     Ostt,
 }
 
@@ -69,6 +70,8 @@ pub struct ReplayModel {
     pub first_flight: bool,
     /// How ends acknowledge.
     pub acks: bool,
+    /// Transit times of the ends, which [`Self::waits`] are corrected by.
+    pub transits: TransitModel,
 }
 
 impl ReplayModel {
@@ -80,6 +83,7 @@ impl ReplayModel {
         writes: false,
         first_flight: false,
         acks: false,
+        transits: TransitModel::Minimum,
     };
 
     /// Profile `aikat-2010`: {500 ms, none}, no lead-in, closes at once.
@@ -93,7 +97,8 @@ impl ReplayModel {
 
     /// `waits` with lead-in and time to close (the default of methods M.3).
     pub const fn with_waits(waits: Waits) -> ReplayModel {
-        ReplayModel { waits, lead_in: true, t_close: true, writes: true, first_flight: true, acks: true }
+        let transits = TransitModel::Minimum;
+        ReplayModel { waits, lead_in: true, t_close: true, writes: true, first_flight: true, acks: true, transits }
     }
 }
 

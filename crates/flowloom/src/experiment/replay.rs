@@ -1,5 +1,6 @@
 //! `[workload.replay]`: which of what vectors say of their ends, beside data units, is replayed (methods A.13).
 
+use flowloom_core::path::TransitModel;
 use flowloom_core::tcp::keys::{Stated, Tcp};
 use flowloom_sim::AsCaptured;
 use schemars::JsonSchema;
@@ -21,11 +22,42 @@ pub struct Replay {
     /// Data segments that each end acknowledges at once, and how long its acknowledgements wait (methods A.13.3); default: true. Delays
     /// and quick acknowledgements of `[tcp]` that are not the profile's win.
     pub acks: bool,
+    /// Transit times between the monitor and each end (methods A.13.9); default: min.
+    pub rtt: RoundTrips,
+}
+
+/// `workload.replay.rtt`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoundTrips {
+    /// The shortest.
+    #[default]
+    Min,
+    /// The median of those that no acknowledgement policy delayed.
+    Median,
+}
+
+impl RoundTrips {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            RoundTrips::Min => "min",
+            RoundTrips::Median => "median",
+        }
+    }
+
+    /// The transit times of a replay.
+    pub fn model(self) -> TransitModel {
+        match self {
+            RoundTrips::Min => TransitModel::Minimum,
+            RoundTrips::Median => TransitModel::Median,
+        }
+    }
 }
 
 impl Default for Replay {
     fn default() -> Replay {
-        Replay { writes: true, options: None, first_flight: true, acks: true }
+        Replay { writes: true, options: None, first_flight: true, acks: true, rtt: RoundTrips::default() }
     }
 }
 

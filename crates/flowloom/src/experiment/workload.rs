@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use flowloom_core::extract::Missing;
+use flowloom_core::path::TransitModel;
 use flowloom_core::play::{self, Prefill, ReplayModel};
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, ParseQuantityError};
@@ -123,8 +124,13 @@ impl Workload {
             true => play::Waits::CORRECTED,
             false => self.waits.model(),
         };
-        let Replay { writes, first_flight, acks, .. } = self.replay;
-        ReplayModel { waits, lead_in: self.lead_in, t_close: self.t_close, writes, first_flight, acks }
+        let Replay { writes, first_flight, acks, rtt, .. } = self.replay;
+        let transits = match self.settles_waits() {
+            // Waits and round trips are no longer those that were measured together.
+            true => TransitModel::Minimum,
+            false => rtt.model(),
+        };
+        ReplayModel { waits, lead_in: self.lead_in, t_close: self.t_close, writes, first_flight, acks, transits }
     }
 
     /// Where the run begins in the workload.

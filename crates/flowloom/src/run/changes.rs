@@ -25,6 +25,7 @@ pub fn changes(experiment: &Experiment, source: &Source) -> Vec<String> {
     say(!workload.replay.writes, &|| "no writes inside data units".to_owned());
     say(workload.replay.options == Some(false), &|| "options of [tcp]".to_owned());
     say(!workload.replay.first_flight, &|| "no first-flight windows".to_owned());
+    say(workload.replay.rtt != usual.replay.rtt, &|| format!("transit times {}", workload.replay.rtt.name()));
     say(!workload.replay.acks, &|| "no acknowledgement policies".to_owned());
     let initial_window = tcp.own_initial_window();
     say(initial_window.is_some(), &|| match initial_window.unwrap_or_default() {

@@ -42,7 +42,7 @@ const CONNECTION: [&str; 17] = [
     "t_close_ns",
 ];
 /// The columns of an end, each behind `initiator_` or `acceptor_`.
-const END: [&str; 28] = [
+const END: [&str; 31] = [
     "host_number",
     "address",
     "port",
@@ -71,6 +71,9 @@ const END: [&str; 28] = [
     "prompt_ack_segments",
     "carried_acks",
     "ack_delay_ns",
+    "transit_q10_ns",
+    "transit_q50_ns",
+    "transit_q90_ns",
 ];
 /// The counts of segments of an end, behind those: all of them are filled, or none.
 const SEGMENTS: [&str; 19] = [
@@ -434,6 +437,9 @@ mod tests {
             prompt_ack_segments: Some(1),
             carried_acks: Some(1),
             ack_delay_ns: Some(1),
+            transit_q10_ns: Some(1),
+            transit_q50_ns: Some(1),
+            transit_q90_ns: Some(1),
             segments: None,
         };
         let adu = StoredAdu {

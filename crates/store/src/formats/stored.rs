@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
     AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, PerSide, Repaired, Repeated,
-    Segments, Side, Span,
+    Segments, Side, Span, TransitQuantiles,
 };
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,7 @@ record! {
         min_transit_ns: u64, lead_in_ns: u64, fin_wait_ns: u64, packets: u64, ip_bytes: u64, bare_acks: u64,
         oversized_segments: u64, smallest_datagram_bytes: u32, largest_datagram_bytes: u32, stated_loss_ppm: u32,
         first_flight_bytes: u64, quick_acks: u32, prompt_acks: u32, prompt_ack_segments: u32, carried_acks: u32, ack_delay_ns: u64,
+        transit_q10_ns: u64, transit_q50_ns: u64, transit_q90_ns: u64,
         segments: StoredSegments,
     }
 }
@@ -153,6 +154,9 @@ impl From<&Endpoint> for StoredEnd {
             prompt_ack_segments: end.acks.map(|acks| acks.prompt_segments),
             carried_acks: end.acks.map(|acks| acks.carried),
             ack_delay_ns: nanos(end.acks.and_then(|acks| acks.delay)),
+            transit_q10_ns: nanos(end.transits.map(|transits| transits.q10)),
+            transit_q50_ns: nanos(end.transits.map(|transits| transits.q50)),
+            transit_q90_ns: nanos(end.transits.map(|transits| transits.q90)),
             segments: end.segments.as_ref().map(StoredSegments::from),
         }
     }
@@ -278,6 +282,9 @@ impl StoredEnd {
         let [quick, prompt, prompt_segments, carried] = counts.map(Option::unwrap_or_default);
         let delay = self.ack_delay_ns.map(Duration::from_nanos);
         let acks = has_acks.then_some(AckPolicy { quick, prompt, prompt_segments, carried, delay });
+        let points = [self.transit_q10_ns, self.transit_q50_ns, self.transit_q90_ns];
+        let has_transits = points.iter().any(Option::is_some);
+        let [q10, q50, q90] = points.map(|point| Duration::from_nanos(point.unwrap_or_default()));
         Endpoint {
             host: self.address.map(Host::Address).or(self.host_number.map(Host::Number)),
             port: self.port,
@@ -302,6 +309,7 @@ impl StoredEnd {
             stated_loss_ppm: self.stated_loss_ppm,
             first_flight: self.first_flight_bytes,
             acks,
+            transits: has_transits.then_some(TransitQuantiles { q10, q50, q90 }),
         }
     }
 }

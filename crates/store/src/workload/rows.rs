@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{
     AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, Repaired, Repeated, Segments, Side,
-    Span,
+    Span, TransitQuantiles,
 };
 
 use crate::table::{Column, Row, column, derived, element, list};
@@ -55,6 +55,7 @@ impl Row for ConnectionVector {
         }
         for side in Side::BOTH {
             columns.extend(habit_columns(side));
+            columns.extend(transit_columns(side));
         }
         columns.push(adus());
         columns.extend([
@@ -149,6 +150,7 @@ fn end_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         stated_loss_ppm: _,
         first_flight: _,
         acks: _,
+        transits: _,
     } = Endpoint::default();
     vec![
         end!("port", port),
@@ -284,6 +286,27 @@ fn habit_columns(side: Side) -> [Column<ConnectionVector>; 6] {
         acks!("carried_acks", carried),
         delay.since(2),
     ]
+}
+
+/// The columns of the distribution of an end's transit times.
+fn transit_columns(side: Side) -> [Column<ConnectionVector>; 3] {
+    macro_rules! transit {
+        ($name:literal, $field:ident) => {
+            column(
+                &name(side, $name),
+                move |v: &ConnectionVector| v.ends[side].transits.map(|transits| transits.$field),
+                move |v, x: Option<Duration>| {
+                    if let Some(x) = x {
+                        v.ends[side].transits.get_or_insert_default().$field = x;
+                    }
+                },
+            )
+            .since(2)
+        };
+    }
+    // A field added to it must become a column: this stops compiling until it does.
+    let TransitQuantiles { q10: _, q50: _, q90: _ } = TransitQuantiles::default();
+    [transit!("transit_q10_ns", q10), transit!("transit_q50_ns", q50), transit!("transit_q90_ns", q90)]
 }
 
 /// The list of ADUs.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
     AckPolicy, Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, IpVersion, Label,
-    LinkSide, Pattern, Pause, PerSide, Protocol, Segments, Side, Span,
+    LinkSide, Pattern, Pause, PerSide, Protocol, Segments, Side, Span, TransitQuantiles,
 };
 use proptest::prelude::*;
 
@@ -89,9 +89,10 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
             delay,
         },
     );
-    let habits = (optional(), prop::option::of(acks));
+    let transits = [(); 3].map(|()| duration()).prop_map(|[q10, q50, q90]| TransitQuantiles { q10, q50, q90 });
+    let habits = (optional(), prop::option::of(acks), prop::option::of(transits));
     (who, tcp, times, packets, sizes, segments(), any::<Option<u32>>(), habits).prop_map(
-        |(who, tcp, times, packets, datagram_sizes, segments, stated_loss_ppm, (first_flight, acks))| {
+        |(who, tcp, times, packets, datagram_sizes, segments, stated_loss_ppm, (first_flight, acks, transits))| {
             let ((host, port), (syn_seen, rst_seen, mss, windows, options)) = (who, tcp);
             let ([sack, timestamps, ecn], (packets, ip_bytes, bare_acks, oversized)) = (options, packets);
             let (max_window, max_window_unscaled, window_scale) = windows;
@@ -120,6 +121,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
                 stated_loss_ppm,
                 first_flight,
                 acks,
+                transits,
             }
         },
     )
