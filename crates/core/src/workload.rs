@@ -141,6 +141,15 @@ pub struct Pause {
     pub length: Duration,
 }
 
+/// How much longer than by its minimum transit an end's data took to the monitor, as its own clock tells (methods A.13.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ExtraDelay {
+    /// Bytes of all its ADUs that the end sent before: this delay is that of what follows, up to the next one.
+    pub from_bytes: u64,
+    /// How much longer.
+    pub delay: Duration,
+}
+
 /// How an end acknowledges data in order (methods A.13.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AckPolicy {
@@ -627,6 +636,9 @@ pub struct ConnectionVector {
     pub adus: Vec<Adu>,
     /// Pauses of each end inside its ADUs, in their order.
     pub pauses: PerSide<Vec<Pause>>,
+    /// How much longer than by its minimum transit each end's data took to the monitor, in order, from its first byte on; empty where the
+    /// end's clock does not tell.
+    pub delays: PerSide<Vec<ExtraDelay>>,
 }
 
 /// One request and its response; a half epoch lacks one of them (methods A.5.6).

@@ -2,7 +2,7 @@
 
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
-use flowloom_core::workload::{ConnectionVector, Label, LinkSide, Protocol, Side};
+use flowloom_core::workload::{ConnectionVector, Label, LinkSide, PerSide, Protocol, Side};
 
 /// Which round-trip time each connection gets, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +86,7 @@ impl RoundTrips {
             };
             vector.ends[side].transits = None;
         }
+        vector.delays = PerSide::default();
         vector.stated_rtt = Some(rtt);
     }
 }

@@ -100,7 +100,7 @@ fn bare(mut vector: ConnectionVector) -> ConnectionVector {
     vector.evidence = Evidence::Model;
     vector.complete = true;
     (vector.t_close, vector.lifetime) = (None, None);
-    vector.pauses = PerSide::default();
+    (vector.pauses, vector.delays) = (PerSide::default(), PerSide::default());
     vector.close = Close::Fin(last.unwrap_or(Side::Initiator));
     vector
 }

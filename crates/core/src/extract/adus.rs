@@ -6,8 +6,9 @@
 //! are merged into that order and become ADUs.
 
 use crate::time::Duration;
-use crate::workload::{Adu, Pattern, Pause, PerSide, Side, Span};
+use crate::workload::{Adu, ExtraDelay, Pattern, Pause, PerSide, Side, Span};
 
+use super::delays;
 use super::gaps::Gaps;
 use super::options::Missing;
 use super::writes;
@@ -171,6 +172,15 @@ pub(super) struct Stream<'a> {
     pub missing: Missing,
     /// Pauses of its program, by sequence number.
     pub pauses: Vec<writes::Pause>,
+    /// How long its data waited before the monitor, by sequence number.
+    pub delays: Vec<delays::Delay>,
+}
+
+/// What the ends of a connection sent each other.
+pub(super) struct Exchanged {
+    pub adus: Vec<Adu>,
+    pub pauses: PerSide<Vec<Pause>>,
+    pub delays: PerSide<Vec<ExtraDelay>>,
 }
 
 /// An ADU and where its bytes are among those of its end.
@@ -180,13 +190,16 @@ struct Placed {
     end: u64,
 }
 
-/// The ADUs of a connection, and the pauses inside them.
-pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> (Vec<Adu>, PerSide<Vec<Pause>>) {
+/// The ADUs of a connection, the pauses inside them, and the delays of their bytes.
+pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> Exchanged {
     let placed = match pattern {
         Pattern::Sequential => sequential(streams),
         Pattern::Concurrent => concurrent(streams),
     };
-    let pauses = pauses(streams, &placed);
+    let of = |side: Side| (pauses(&streams[side], side, &placed), delays(&streams[side], side, &placed));
+    let [initiator, acceptor] = Side::BOTH.map(of);
+    let pauses = PerSide { initiator: initiator.0, acceptor: acceptor.0 };
+    let delays = PerSide { initiator: initiator.1, acceptor: acceptor.1 };
     let mut adus: Vec<Adu> = placed.into_iter().map(|placed| placed.adu).collect();
     for index in 0..adus.len() {
         let adu = adus[index];
@@ -198,35 +211,68 @@ pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> (Vec<Adu>
             (adus[index].wait, adus[index].waiter) = (Some(wait), waiter);
         }
     }
-    (adus, pauses)
+    Exchanged { adus, pauses, delays }
 }
 
-/// The pauses inside `adus`, in their order.
-fn pauses(streams: &PerSide<Stream<'_>>, adus: &[Placed]) -> PerSide<Vec<Pause>> {
-    let of = |side: Side| {
-        let stream = &streams[side];
-        let (mut left, mut sent, mut pauses) = (&stream.pauses[..], 0, Vec::new());
-        if left.is_empty() {
-            return pauses;
-        }
-        for placed in adus.iter().filter(|placed| placed.adu.side == side) {
-            let before = left.partition_point(|pause| pause.at <= placed.start);
-            let within = left.partition_point(|pause| pause.at < placed.end);
-            for pause in &left[before..within] {
-                let (bytes, _) = stream.bytes(placed.start, pause.at);
-                if bytes > 0 && bytes < placed.adu.bytes {
-                    pauses.push(Pause { after_bytes: sent + bytes, length: Duration::from_nanos(pause.length) });
-                }
-            }
-            left = &left[within..];
-            sent += placed.adu.bytes;
-        }
-        pauses
-    };
-    PerSide { initiator: of(Side::Initiator), acceptor: of(Side::Acceptor) }
+/// The pauses of `side` inside `adus`, in their order.
+fn pauses(stream: &Stream<'_>, side: Side, adus: &[Placed]) -> Vec<Pause> {
+    let placed = stream.placed(side, adus, &stream.pauses, |pause| pause.at);
+    let inside = placed.filter(|(place, _)| 0 < place.within && place.within < place.bytes);
+    inside
+        .map(|(place, pause)| Pause {
+            after_bytes: place.before + place.within,
+            length: Duration::from_nanos(pause.length),
+        })
+        .collect()
+}
+
+/// The delays of `side` in `adus`, in their order.
+fn delays(stream: &Stream<'_>, side: Side, adus: &[Placed]) -> Vec<ExtraDelay> {
+    let mut delays: Vec<ExtraDelay> = Vec::with_capacity(stream.delays.len());
+    let placed = stream.placed(side, adus, &stream.delays, |delay| delay.at);
+    for (place, delay) in placed.filter(|(place, _)| place.within < place.bytes) {
+        let from_bytes = place.before + place.within;
+        // Where bytes are missing that are not replayed, the later delay is that of what follows.
+        delays.pop_if(|last| last.from_bytes == from_bytes);
+        delays.push(ExtraDelay { from_bytes, delay: Duration::from_nanos(delay.extra) });
+    }
+    delays
+}
+
+/// A place in an ADU.
+struct Place {
+    /// Bytes of the end's ADUs before this one.
+    before: u64,
+    /// Bytes of this one before the place.
+    within: u64,
+    /// Its bytes.
+    bytes: u64,
 }
 
 impl Stream<'_> {
+    /// Where among the ADUs of `side` those of `items` are that lie in one. They are in order of their sequence numbers, which `at` tells.
+    fn placed<'a, T>(
+        &'a self,
+        side: Side,
+        adus: &'a [Placed],
+        items: &'a [T],
+        at: fn(&T) -> u64,
+    ) -> impl Iterator<Item = (Place, &'a T)> {
+        let (mut left, mut sent) = (items, 0);
+        let own = adus.iter().filter(move |placed| placed.adu.side == side && !items.is_empty());
+        own.flat_map(move |placed| {
+            let first = left.partition_point(|item| at(item) < placed.start);
+            let end = left.partition_point(|item| at(item) < placed.end);
+            let (inside, before) = (&left[first..end], sent);
+            left = &left[end..];
+            sent += placed.adu.bytes;
+            inside.iter().map(move |item| {
+                let (within, _) = self.bytes(placed.start, at(item));
+                (Place { before, within, bytes: placed.adu.bytes }, item)
+            })
+        })
+    }
+
     /// The bytes from `start` to `end`, and how many of them the capture lacks.
     fn bytes(&self, start: u64, end: u64) -> (u64, u64) {
         let missing = self.gaps.within(start, end);

@@ -166,6 +166,7 @@ impl DatagramObserver {
             t_close: None,
             adus,
             pauses: PerSide::default(),
+            delays: PerSide::default(),
         };
         (class, vector)
     }

@@ -24,6 +24,7 @@ pub mod conversations;
 mod counts;
 mod coverage;
 mod datagrams;
+mod delays;
 mod doubled;
 mod end;
 mod exchange;

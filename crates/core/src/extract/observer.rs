@@ -9,7 +9,7 @@ use crate::workload::{
 };
 
 use super::acks::Acks;
-use super::adus::{self, Bytes, Stream};
+use super::adus::{self, Bytes, Exchanged, Stream};
 use super::counts::Class;
 use super::coverage::Place;
 use super::doubled::OtherSpace;
@@ -150,6 +150,7 @@ impl Observer {
                 + end.flight.heap_bytes()
                 + end.acks.as_ref().map_or(0, |_| size_of::<Acks>())
                 + end.undelayed.heap_bytes()
+                + end.delays.as_ref().map_or(0, |delays| delays.heap_bytes())
         };
         self.ends.iter().map(end).sum::<usize>() + self.other_space.as_ref().map_or(0, |_| size_of::<OtherSpace>())
     }
@@ -518,7 +519,7 @@ impl Observer {
             initiator: stream(initiator, &gaps[0], missing, is_lossy[0]),
             acceptor: stream(acceptor, &gaps[1], missing, is_lossy[1]),
         };
-        let (adus, pauses) = adus::adus(&streams, pattern);
+        let Exchanged { adus, pauses, delays } = adus::adus(&streams, pattern);
         let complete = self.ends.iter().any(|end| end.syn) && self.close != Close::NotSeen;
         let class = match () {
             () if adus.is_empty() => Class::NoData,
@@ -592,6 +593,7 @@ impl Observer {
                 .then(|| Duration::from_nanos(self.closed_at).saturating_sub(last_data)),
             adus,
             pauses,
+            delays,
         };
         (class, vector)
     }
@@ -615,7 +617,8 @@ pub(super) struct Remains {
 /// The data of an end, for its ADUs; some were lost or sent again if it `is_lossy`.
 fn stream<'a>(end: &'a End, gaps: &'a Gaps, missing: Missing, is_lossy: bool) -> Stream<'a> {
     let pauses = end.writes.as_ref().map(|writes| writes.finish(end.clock.tick(), is_lossy));
-    Stream { runs: &end.runs, low: end.coverage.low(), gaps, missing, pauses: pauses.unwrap_or_default() }
+    let (pauses, delays) = (pauses.unwrap_or_default(), end.delays());
+    Stream { runs: &end.runs, low: end.coverage.low(), gaps, missing, pauses, delays }
 }
 
 /// SYN and SYN/ACK: options, numbering, handshake. Returns where another number space of `own` begins, if two SYN/ACKs

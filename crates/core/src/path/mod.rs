@@ -1,6 +1,7 @@
 //! What packets cross: links and the per-connection delays before and after them.
 
 pub mod delay_box;
+mod extra_delays;
 pub mod impairments;
 pub mod keys;
 pub mod link;
@@ -13,6 +14,7 @@ mod transits;
 pub mod transmitter;
 
 pub use delay_box::{DelayBox, Leg, PathDelays, Placement, Propagation};
+pub use extra_delays::{ExtraDelays, delay_of};
 pub use impairments::{Fate, Impaired, Impairments, Jitter, LossBehind, Reorder, Reordering};
 pub use link::{Link, LinkEvent, Offered, Passage};
 pub use link_statistics::LinkStatistics;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::time::Duration;
-use crate::workload::{ConnectionVector, Side};
+use crate::workload::{ConnectionVector, ExtraDelay, Side};
 
 /// Which of an end's transit times, from the monitor to the end and back, its connection has in a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -13,18 +13,27 @@ pub enum TransitModel {
     Minimum,
     /// The median of those that no acknowledgement policy delayed; where it is not known, the shortest.
     Median,
+    /// The shortest, and the delays of each end's data beyond that ([`ExtraDelays`](super::ExtraDelays)) where its clock tells them; of
+    /// other ends the median.
+    AsSeen,
 }
 
 impl TransitModel {
     /// The transit time of `side` in the replay of `vector`; `None` if none was measured.
     pub fn transit(self, vector: &ConnectionVector, side: Side) -> Option<Duration> {
         let end = &vector.ends[side];
-        match self {
-            TransitModel::Minimum => end.min_transit,
-            TransitModel::Median => {
-                end.min_transit.map(|least| end.transits.map_or(least, |transits| transits.q50.max(least)))
-            }
-        }
+        let takes_least = match self {
+            TransitModel::Minimum => true,
+            TransitModel::Median => false,
+            TransitModel::AsSeen => !vector.delays[side].is_empty(),
+        };
+        let typical = end.transits.filter(|_| !takes_least);
+        end.min_transit.map(|least| typical.map_or(least, |transits| transits.q50.max(least)))
+    }
+
+    /// The delays of the data of `side` beyond that.
+    pub fn delays(self, vector: &ConnectionVector, side: Side) -> &[ExtraDelay] {
+        if self == TransitModel::AsSeen { &vector.delays[side] } else { &[] }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is replayed of one connection vector.
 
-use crate::play::waits::ReplayModel;
+use crate::path::delay_of;
+use crate::play::waits::{Correction, ReplayModel};
 use crate::time::{Duration, Time};
 use crate::workload::{Close, ConnectionVector, Pattern, PerSide, Side};
 
@@ -52,13 +53,23 @@ impl Script {
     /// the acceptor's lead-in (its end of the handshake lies beyond the monitor) and a close by the side that did not
     /// send the last ADU; waits of a side after itself never do.
     ///
+    /// Data that waited before the monitor makes the wait before it longer and the one after it shorter, where the same end waits. Where
+    /// these delays are replayed they are taken out.
+    ///
     /// Where the model has times to close, a half-close is one in the replay: either end closes its direction as long after
     /// its own last data as it did.
     pub fn new(vector: &ConnectionVector, model: &ReplayModel) -> Script {
         let sequential = vector.pattern == Pattern::Sequential;
         let transit = |side: Side| model.transits.transit(vector, side);
+        let delay = |side: Side, place: u64| match model.waits.correct {
+            Correction::Ostt => delay_of(model.transits.delays(vector, side), place),
+            Correction::None => Duration::ZERO,
+        };
         let lead_in = |side: Side| match vector.ends[side].lead_in.filter(|_| model.lead_in) {
-            Some(raw) => model.waits.corrected(raw, transit(side).filter(|_| side == Side::Acceptor)),
+            Some(raw) => {
+                let transit = transit(side).filter(|_| side == Side::Acceptor);
+                model.waits.corrected(raw, Some(transit.unwrap_or_default() + delay(side, 0)))
+            }
             None => Duration::ZERO,
         };
         let mut pauses = Side::BOTH.map(|side| vector.pauses[side].iter().filter(|_| model.writes).peekable());
@@ -72,8 +83,16 @@ impl Script {
             let wait = match before.map(|before| &vector.adus[before]) {
                 None => lead_in(adu.side),
                 Some(before) => {
-                    let counted = if before.side != adu.side { transit(adu.side) } else { None };
-                    model.waits.replayed(before.wait.unwrap_or_default(), counted)
+                    let sent = totals[adu.side];
+                    let (counted, added) = match before.side == adu.side {
+                        true => (Duration::ZERO, delay(adu.side, sent - 1)),
+                        false => (transit(adu.side).unwrap_or_default(), Duration::ZERO),
+                    };
+                    let raw = before.wait.unwrap_or_default();
+                    match raw < model.waits.min {
+                        true => Duration::ZERO,
+                        false => model.waits.corrected(raw + added, Some(counted + delay(adu.side, sent))),
+                    }
                 }
             };
             let is_response = sequential
@@ -89,7 +108,9 @@ impl Script {
                 if pause.after_bytes > written {
                     written = pause.after_bytes;
                     steps.push(Step { end: written, ..step });
-                    step.wait = pause.length;
+                    // Its length is that of the end's clock, unless it was shorter at the monitor.
+                    let added = delay(adu.side, written - 1).saturating_sub(delay(adu.side, written));
+                    step.wait = pause.length + added;
                 }
             }
             steps.push(Step { end: totals[adu.side], goes_on: false, ..step });
@@ -113,7 +134,12 @@ impl Script {
                     Close::Fin(side) | Close::Rst(side) => Some(side),
                     Close::NotSeen => None,
                 };
-                model.waits.corrected(raw, closer.filter(|_| closer != last).and_then(transit))
+                let counted = closer.filter(|_| closer != last).and_then(|closer| {
+                    // Its FIN waits as its last data did.
+                    let waited = delay(closer, totals[closer]);
+                    transit(closer).map(|transit| transit + waited)
+                });
+                model.waits.corrected(raw, counted)
             }
             None => Duration::ZERO,
         };

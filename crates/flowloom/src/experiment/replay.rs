@@ -35,6 +35,8 @@ pub enum RoundTrips {
     Min,
     /// The median of those that no acknowledgement policy delayed.
     Median,
+    /// The shortest, and the delays of data beyond that where its sender's clock tells them; of other ends the median.
+    AsSeen,
 }
 
 impl RoundTrips {
@@ -43,6 +45,7 @@ impl RoundTrips {
         match self {
             RoundTrips::Min => "min",
             RoundTrips::Median => "median",
+            RoundTrips::AsSeen => "as seen",
         }
     }
 
@@ -51,6 +54,7 @@ impl RoundTrips {
         match self {
             RoundTrips::Min => TransitModel::Minimum,
             RoundTrips::Median => TransitModel::Median,
+            RoundTrips::AsSeen => TransitModel::AsSeen,
         }
     }
 }

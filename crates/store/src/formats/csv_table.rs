@@ -13,7 +13,7 @@ use super::limits::MOST_ADUS;
 use super::lines::Lines;
 use super::notes::Notes;
 use super::read_vectors::ReadVectors;
-use super::stored::{StoredAdu, StoredPause, StoredVector};
+use super::stored::{StoredAdu, StoredDelay, StoredPause, StoredVector};
 
 /// Whether `head` begins one of the two forms; another program may have put names in quotation marks.
 pub(super) fn begins(head: &[u8]) -> bool {
@@ -100,8 +100,9 @@ const SEGMENTS: [&str; 19] = [
 /// The members of an ADU, in the order in which the column `adus` lists them.
 const ADU: [&str; 8] =
     ["side", "bytes", "missing_bytes", "wait_ns", "waiter", "first_seen_ns", "last_seen_ns", "packets"];
-/// The columns of pauses, and the members of a pause. Tables of version 1 lack them.
-const PAUSES: [&str; 2] = ["initiator_pauses", "acceptor_pauses"];
+/// The columns of pauses and delays, and the members of each. Tables of version 1 lack them.
+const LISTS: [&str; 4] = ["initiator_pauses", "acceptor_pauses", "initiator_delays", "acceptor_delays"];
+const DELAY: [&str; 2] = ["from_bytes", "delay_ns"];
 const PAUSE: [&str; 2] = ["after_bytes", "length_ns"];
 /// Columns that hold words; those below hold truth values, all others numbers.
 const WORDS: [&str; 10] = [
@@ -202,7 +203,7 @@ fn columns() -> Vec<String> {
         .into_iter()
         .chain(ends)
         .chain(["adus".to_owned()])
-        .chain(PAUSES.map(str::to_owned))
+        .chain(LISTS.map(str::to_owned))
         .collect()
 }
 
@@ -219,13 +220,15 @@ fn fields(mut stored: StoredVector) -> io::Result<Vec<String>> {
     let adus = listed(&ADU, std::mem::take(&mut stored.adus))?;
     let [initiator, acceptor] = [&mut stored.initiator_pauses, &mut stored.acceptor_pauses]
         .map(|pauses| listed(&PAUSE, pauses.take().unwrap_or_default()));
+    let [of_initiator, of_acceptor] = [&mut stored.initiator_delays, &mut stored.acceptor_delays]
+        .map(|delays| listed(&DELAY, delays.take().unwrap_or_default()));
     let value = serde_json::to_value(stored)?;
     let mut fields: Vec<String> = CONNECTION.iter().map(|name| text(&value[*name])).collect();
     for end in ["initiator", "acceptor"] {
         fields.extend(END.iter().map(|name| text(&value[end][*name])));
         fields.extend(SEGMENTS.iter().map(|name| text(&value[end]["segments"][*name])));
     }
-    fields.extend([adus, initiator?, acceptor?]);
+    fields.extend([adus, initiator?, acceptor?, of_initiator?, of_acceptor?]);
     Ok(fields)
 }
 
@@ -275,7 +278,7 @@ impl CsvReader {
         }
         let columns = columns();
         let is_whole = |columns: &[String]| header.iter().eq(columns.iter().map(String::as_str));
-        if !is_whole(&columns) && !is_whole(&columns[..columns.len() - PAUSES.len()]) {
+        if !is_whole(&columns) && !is_whole(&columns[..columns.len() - LISTS.len()]) {
             return Err(lines.flaw(&Flaw::new("other columns than a table of connections has", EXPECTED)));
         }
         Ok(CsvReader { lines, notes: Notes::default() })
@@ -317,7 +320,7 @@ fn split(line: &[u8]) -> Result<StringRecord, Flaw> {
 /// The vector of a row.
 fn vector(record: &StringRecord) -> Result<ConnectionVector, Flaw> {
     let earlier = CONNECTION.len() + 2 * (END.len() + SEGMENTS.len()) + 1;
-    let width = earlier + PAUSES.len();
+    let width = earlier + LISTS.len();
     if record.len() != width && record.len() != earlier {
         let problem = format!("{} fields, and the header names {width}", record.len());
         return Err(Flaw::new(problem, "one value per column; was the row cut?"));
@@ -337,6 +340,8 @@ fn vector(record: &StringRecord) -> Result<ConnectionVector, Flaw> {
     stored.adus = adus(rest.next().unwrap_or_default())?;
     stored.initiator_pauses = pauses(rest.next().unwrap_or_default())?;
     stored.acceptor_pauses = pauses(rest.next().unwrap_or_default())?;
+    stored.initiator_delays = delays(rest.next().unwrap_or_default())?;
+    stored.acceptor_delays = delays(rest.next().unwrap_or_default())?;
     stored.vector()
 }
 
@@ -380,6 +385,15 @@ fn pauses(text: &str) -> Result<Option<Vec<StoredPause>>, Flaw> {
     }
     let pauses = list(text, &PAUSE, "a pause", "AFTER_BYTES:LENGTH_NS, with blanks between pauses")?;
     Ok((!pauses.is_empty()).then_some(pauses))
+}
+
+/// The delays in a column, if there are any.
+fn delays(text: &str) -> Result<Option<Vec<StoredDelay>>, Flaw> {
+    if text.split_ascii_whitespace().nth(MOST_ADUS).is_some() {
+        return Err(Flaw::new(format!("an end with more than {MOST_ADUS} delays"), ""));
+    }
+    let delays = list(text, &DELAY, "a delay", "FROM_BYTES:DELAY_NS, with blanks between delays")?;
+    Ok((!delays.is_empty()).then_some(delays))
 }
 
 /// The records that a field lists.

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, PerSide, Repaired, Repeated,
-    Segments, Side, Span, TransitQuantiles,
+    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, ExtraDelay, Host, Label, Pause, PerSide, Repaired,
+    Repeated, Segments, Side, Span, TransitQuantiles,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,7 @@ record! {
         acceptor: StoredEnd, adus: Vec<StoredAdu>;
         ip_version: String, label_subset: u64, label_id: u64, syn_rtt_ns: u64, stated_rtt_ns: u64, lifetime_ns: u64, t_close_ns: u64,
         initiator_pauses: Vec<StoredPause>, acceptor_pauses: Vec<StoredPause>,
+        initiator_delays: Vec<StoredDelay>, acceptor_delays: Vec<StoredDelay>,
     }
 }
 
@@ -76,6 +77,11 @@ record! {
     StoredPause { after_bytes: u64, length_ns: u64; }
 }
 
+record! {
+    /// A delay of an end's data before the monitor.
+    StoredDelay { from_bytes: u64, delay_ns: u64; }
+}
+
 fn name<T: Text>(value: T) -> String {
     T::NAMES.iter().find(|(_, known)| *known == value).map_or_else(String::new, |(name, _)| (*name).to_owned())
 }
@@ -114,6 +120,8 @@ impl From<&ConnectionVector> for StoredVector {
             adus: vector.adus.iter().map(StoredAdu::from).collect(),
             initiator_pauses: stored_pauses(&vector.pauses.initiator),
             acceptor_pauses: stored_pauses(&vector.pauses.acceptor),
+            initiator_delays: stored_delays(&vector.delays.initiator),
+            acceptor_delays: stored_delays(&vector.delays.acceptor),
         }
     }
 }
@@ -210,6 +218,24 @@ fn stored_pauses(pauses: &[Pause]) -> Option<Vec<StoredPause>> {
     (!pauses.is_empty()).then(|| pauses.iter().map(stored).collect())
 }
 
+/// Nothing if there are none.
+fn stored_delays(delays: &[ExtraDelay]) -> Option<Vec<StoredDelay>> {
+    let stored = |delay: &ExtraDelay| StoredDelay { from_bytes: delay.from_bytes, delay_ns: delay.delay.as_nanos() };
+    (!delays.is_empty()).then(|| delays.iter().map(stored).collect())
+}
+
+/// The delays of an end that sends `bytes`, which come in order and inside them.
+fn delays(stored: Option<Vec<StoredDelay>>, bytes: u64) -> Result<Vec<ExtraDelay>, Flaw> {
+    let delay =
+        |delay: StoredDelay| ExtraDelay { from_bytes: delay.from_bytes, delay: Duration::from_nanos(delay.delay_ns) };
+    let delays: Vec<ExtraDelay> = stored.unwrap_or_default().into_iter().map(delay).collect();
+    let places = delays.iter().map(|delay| delay.from_bytes).chain([bytes]);
+    if !delays.is_empty() && !places.is_sorted_by(|before, after| before < after) {
+        return Err(Flaw::new("delays of an end outside its data or out of order", ""));
+    }
+    Ok(delays)
+}
+
 /// The pauses of an end that sends `bytes`, which come in order and inside them.
 fn pauses(stored: Option<Vec<StoredPause>>, bytes: u64) -> Result<Vec<Pause>, Flaw> {
     let pause =
@@ -253,6 +279,7 @@ impl StoredVector {
             t_close: time(self.t_close_ns),
             adus: self.adus.into_iter().map(StoredAdu::adu).collect::<Result<_, _>>()?,
             pauses: PerSide::default(),
+            delays: PerSide::default(),
         };
         for side in Side::BOTH {
             let own = vector.adus.iter().filter(|adu| adu.side == side);
@@ -263,6 +290,10 @@ impl StoredVector {
         vector.pauses = PerSide {
             initiator: pauses(self.initiator_pauses, vector.bytes(Side::Initiator))?,
             acceptor: pauses(self.acceptor_pauses, vector.bytes(Side::Acceptor))?,
+        };
+        vector.delays = PerSide {
+            initiator: delays(self.initiator_delays, vector.bytes(Side::Initiator))?,
+            acceptor: delays(self.acceptor_delays, vector.bytes(Side::Acceptor))?,
         };
         Ok(vector)
     }

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{
-    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, Pause, Repaired, Repeated, Segments, Side,
-    Span, TransitQuantiles,
+    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, ExtraDelay, Host, Label, Pause, Repaired, Repeated,
+    Segments, Side, Span, TransitQuantiles,
 };
 
 use crate::table::{Column, Row, column, derived, element, list};
@@ -61,12 +61,16 @@ impl Row for ConnectionVector {
         columns.extend([
             pauses("initiator_pauses", |v| &v.pauses.initiator, |v| &mut v.pauses.initiator),
             pauses("acceptor_pauses", |v| &v.pauses.acceptor, |v| &mut v.pauses.acceptor),
+            delays("initiator_delays", |v| &v.delays.initiator, |v| &mut v.delays.initiator),
+            delays("acceptor_delays", |v| &v.delays.acceptor, |v| &mut v.delays.acceptor),
         ]);
         columns
     }
 
     fn weight(&self) -> usize {
-        1 + self.adus.len() + self.pauses.initiator.len() + self.pauses.acceptor.len()
+        let (pauses, delays) = (&self.pauses, &self.delays);
+        let pauses = pauses.initiator.len() + pauses.acceptor.len();
+        1 + self.adus.len() + pauses + delays.initiator.len() + delays.acceptor.len()
     }
 }
 
@@ -357,4 +361,17 @@ fn pauses(
         element("length_ns", |pause: &Pause| pause.length, |pause, x| pause.length = x),
     ];
     list(name, Pause::default(), get, get_mut, members).since(2)
+}
+
+/// The delays of one end's data before the monitor.
+fn delays(
+    name: &str,
+    get: fn(&ConnectionVector) -> &Vec<ExtraDelay>,
+    get_mut: fn(&mut ConnectionVector) -> &mut Vec<ExtraDelay>,
+) -> Column<ConnectionVector> {
+    let members = vec![
+        element("from_bytes", |delay: &ExtraDelay| delay.from_bytes, |delay, x| delay.from_bytes = x),
+        element("delay_ns", |delay: &ExtraDelay| delay.delay, |delay, x| delay.delay = x),
+    ];
+    list(name, ExtraDelay::default(), get, get_mut, members).since(2)
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    AckPolicy, Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, IpVersion, Label,
-    LinkSide, Pattern, Pause, PerSide, Protocol, Segments, Side, Span, TransitQuantiles,
+    AckPolicy, Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, ExtraDelay, Host, InitiatorRule,
+    IpVersion, Label, LinkSide, Pattern, Pause, PerSide, Protocol, Segments, Side, Span, TransitQuantiles,
 };
 use proptest::prelude::*;
 
@@ -147,16 +147,20 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
     );
     let evidence =
         prop::sample::select(vec![Evidence::Packets, Evidence::VectorFile, Evidence::FlowRecord, Evidence::Model]);
-    let places = [(); 2].map(|()| prop::collection::vec((any::<u16>(), duration()), 0..4));
+    let places = [(); 4].map(|()| prop::collection::vec((any::<u16>(), duration()), 0..4));
     (identity, (label, protocol, evidence), times, endpoint().boxed(), endpoint().boxed(), close, adus, places)
         .prop_map(
             |(identity, (label, (protocol, ip_version), evidence), times, initiator, acceptor, close, adus, places)| {
                 let [syn_rtt, stated_rtt, lifetime, t_close] = times;
                 let (id, start, initiator_side, initiator_rule, pattern, complete, handshake_repeated) = identity;
-                let [of_initiator, of_acceptor] = places;
+                let [of_initiator, of_acceptor, by_initiator, by_acceptor] = places;
                 let pauses = PerSide {
                     initiator: pauses(&adus, Side::Initiator, of_initiator),
                     acceptor: pauses(&adus, Side::Acceptor, of_acceptor),
+                };
+                let delays = PerSide {
+                    initiator: delays(&adus, Side::Initiator, by_initiator),
+                    acceptor: delays(&adus, Side::Acceptor, by_acceptor),
                 };
                 ConnectionVector {
                     id,
@@ -178,6 +182,7 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
                     t_close,
                     adus,
                     pauses,
+                    delays,
                 }
             },
         )
@@ -193,6 +198,12 @@ fn pauses(adus: &[Adu], side: Side, places: Vec<(u16, Duration)>) -> Vec<Pause> 
     };
     let pauses: BTreeMap<u64, Duration> = places.into_iter().filter_map(place).collect();
     pauses.into_iter().map(|(after_bytes, length)| Pause { after_bytes, length }).collect()
+}
+
+/// Delays of the data of `side`, from these shares of it on.
+fn delays(adus: &[Adu], side: Side, places: Vec<(u16, Duration)>) -> Vec<ExtraDelay> {
+    let places = pauses(adus, side, places).into_iter();
+    places.map(|Pause { after_bytes, length }| ExtraDelay { from_bytes: after_bytes, delay: length }).collect()
 }
 
 /// `count` plain connections of one request and one response, `gap` apart.
