@@ -194,7 +194,8 @@ fn quantiles(rows: &mut Vec<Row>, place: &str, vectors: Vec<ConnectionVector>) {
     let seen = monitored(vectors, Profile::Bsd2008, |config| {
         config.path[LinkSide::Left as usize].jitter = Some(Jitter { distribution, keeps_order: true });
     });
-    let points: [(&str, f64, fn(TransitQuantiles) -> Duration); 3] =
+    type Point = fn(TransitQuantiles) -> Duration;
+    let points: [(&str, f64, Point); 3] =
         [("10", 0.1, |points| points.q10), ("50", 0.5, |points| points.q50), ("90", 0.9, |points| points.q90)];
     for (percent, share, point) in points {
         let off = seen.iter().zip(&least).filter_map(|(seen, least)| {
