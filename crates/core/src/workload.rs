@@ -192,6 +192,15 @@ pub enum SynAnswer {
     Syn,
 }
 
+/// How much longer than by its minimum transit an end's data took to the monitor, as its own clock tells (methods A.13.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ExtraDelay {
+    /// Bytes of all its ADUs that the end sent before: this delay is that of what follows, up to the next one.
+    pub from_bytes: u64,
+    /// How much longer.
+    pub delay: Duration,
+}
+
 /// How an end acknowledges data in order (methods A.13.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AckPolicy {
@@ -205,6 +214,17 @@ pub struct AckPolicy {
     pub carried: u32,
     /// How long those without data waited in the mean that waited; `None` if none did.
     pub delay: Option<Duration>,
+}
+
+/// Points of the distribution of an end's one-side transit times, from samples that no acknowledgement policy delayed (methods A.13.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TransitQuantiles {
+    /// One of ten samples is shorter.
+    pub q10: Duration,
+    /// The median.
+    pub q50: Duration,
+    /// One of ten samples is longer.
+    pub q90: Duration,
 }
 
 /// When the monitor saw an ADU, from the connection's start.
@@ -399,6 +419,8 @@ pub struct Endpoint {
     pub first_flight: Option<u64>,
     /// How it acknowledges; `None` if it sent no acknowledgement that tells.
     pub acks: Option<AckPolicy>,
+    /// How its transit times were distributed; `None` with fewer than three samples.
+    pub transits: Option<TransitQuantiles>,
 }
 
 /// The data segments of one end, as the monitor saw them (methods A.3, A.8). `docs/guide/extraction.md` states the rule of
@@ -675,6 +697,9 @@ pub struct ConnectionVector {
     /// Pauses of each end that did not read what the other sent, in their order (methods A.13.12): the bytes after which its receive
     /// window ended, and how long that window was closed.
     pub read_pauses: PerSide<Vec<Pause>>,
+    /// How much longer than by its minimum transit each end's data took to the monitor, in order, from its first byte on; empty where the
+    /// end's clock does not tell.
+    pub delays: PerSide<Vec<ExtraDelay>>,
 }
 
 /// One request and its response; a half epoch lacks one of them (methods A.5.6).

@@ -2,7 +2,7 @@
 
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
-use flowloom_core::workload::{ConnectionVector, Label, LinkSide, Protocol, Side};
+use flowloom_core::workload::{ConnectionVector, Label, LinkSide, PerSide, Protocol, Side};
 
 /// Which round-trip time each connection gets, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +84,9 @@ impl RoundTrips {
                 Place::One(all) if on == all => Some(rtt),
                 Place::One(_) => Some(Duration::ZERO),
             };
+            vector.ends[side].transits = None;
         }
+        vector.delays = PerSide::default();
         vector.stated_rtt = Some(rtt);
     }
 }
@@ -204,7 +206,7 @@ impl Published {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flowloom_core::path::{PathDelays, Placement, Propagation};
+    use flowloom_core::path::{PathDelays, Placement, Propagation, TransitModel};
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -303,7 +305,8 @@ mod tests {
         let legs = |place: Place, assignment: Assignment| {
             let mut vector = measured.clone();
             RoundTrips { assignment, place }.apply(1, 0, &mut vector);
-            let delays = PathDelays::new(&vector, Placement::Measured, Propagation::default(), MS(999));
+            let delays =
+                PathDelays::new(&vector, TransitModel::Minimum, Placement::Measured, Propagation::default(), MS(999));
             let round = |side| delays.leg(side).to_link + delays.leg(side).from_link;
             (round(Side::Initiator), round(Side::Acceptor))
         };

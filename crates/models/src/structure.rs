@@ -100,7 +100,7 @@ fn bare(mut vector: ConnectionVector) -> ConnectionVector {
     vector.evidence = Evidence::Model;
     vector.complete = true;
     (vector.t_close, vector.lifetime) = (None, None);
-    (vector.pauses, vector.read_pauses) = Default::default();
+    (vector.pauses, vector.read_pauses, vector.delays) = Default::default();
     (vector.losses, vector.syn_repeats) = (PerSide::default(), Vec::new());
     vector.close = Close::Fin(last.unwrap_or(Side::Initiator));
     vector

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use flowloom_core::path::{
-    BucketConfig, Impairments, Leg, Line, Placement, Propagation, Rules, Schedule, TokenBucket, Trace, Transmitter,
+    BucketConfig, Impairments, Leg, Line, PathDelays, Placement, Propagation, Rules, Schedule, TokenBucket, Trace,
+    Transmitter,
 };
 use flowloom_core::plausibility::Response;
 use flowloom_core::play::{ReplayModel, Waits};
@@ -14,7 +15,7 @@ use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Rate};
-use flowloom_core::workload::LinkSide;
+use flowloom_core::workload::{ConnectionVector, LinkSide};
 
 use crate::classed::Origin;
 use crate::datagram_flow::DatagramFlow;
@@ -346,9 +347,15 @@ impl Config {
         self.results.unwrap_or([Time::ZERO, Time::ZERO + self.window])
     }
 
+    /// How the path of a connection of `class` lies around the monitor; `unknown_rtt` is its round-trip time if its vector says nothing.
+    pub(crate) fn path_delays(&self, vector: &ConnectionVector, class: u16, unknown_rtt: Duration) -> PathDelays {
+        let (transits, propagation) = (self.replay.transits, self.propagation(class));
+        PathDelays::new(vector, transits, self.placement, propagation, unknown_rtt)
+    }
+
     /// What the links between the ends of a class take, before and behind the monitor, which stands at the left end of the
     /// bottleneck; for a class that does not cross it, at the left end of its way.
-    pub(crate) fn propagation(&self, class: u16) -> Propagation {
+    fn propagation(&self, class: u16) -> Propagation {
         let way = &self.classes[usize::from(class)].way;
         let sum = |links: &[LinkNumber]| links.iter().fold(Duration::ZERO, |sum, link| sum + self.link(*link).delay);
         let place = |from: LinkSide| way.from(from).iter().position(|link| *link == LinkNumber::bottleneck(from));

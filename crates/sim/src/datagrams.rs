@@ -1,7 +1,7 @@
 //! Flows of datagrams beside the workload: one end sends whatever becomes of them, the other takes note of what arrives.
 
 use flowloom_core::distribution::Distribution;
-use flowloom_core::path::{FlowValues, PathDelays};
+use flowloom_core::path::FlowValues;
 use flowloom_core::play::{Datagram, DatagramSink, DatagramSource, Datagrams, Pacing, Prefill, Run};
 use flowloom_core::record::{Outcome, Record, Recorder, SourceRecord};
 use flowloom_core::tcp::Segment;
@@ -34,7 +34,7 @@ impl DatagramFlow {
         let lead = |flow: &DatagramFlow| {
             let way = flow.vector();
             let values = config.rules.values(config.seed, &way);
-            let delays = PathDelays::new(&way, config.placement, config.propagation(class), flow.rtt).with(&values);
+            let delays = config.path_delays(&way, class, flow.rtt).with(&values);
             delays.to_monitor(Side::Initiator, from)
         };
         // Of a flow record nothing else is known than how long it lasted.
@@ -90,7 +90,7 @@ impl Stream {
     /// The flow, with the values that rules drew for it; it has to be [started](Self::start).
     pub fn new(params: &DatagramFlow, config: &Config, values: &PerSide<FlowValues>) -> Stream {
         let &DatagramFlow { id, class, from, rtt, .. } = params;
-        let delays = PathDelays::new(&params.vector(), config.placement, config.propagation(class), rtt).with(values);
+        let delays = config.path_delays(&params.vector(), class, rtt).with(values);
         let identifiers = Identifiers { id, initiator_side: from, class };
         Stream {
             flow: Flow::new(identifiers, config, &delays, values).unobserved(),

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 
-use flowloom_core::path::{FlowValues, PathDelays};
+use flowloom_core::path::FlowValues;
 use flowloom_core::record::Recorder;
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::{Duration, Time};
@@ -184,7 +184,7 @@ impl<'a, R: Recorder> Emulation<'a, R> {
 
     fn take_in_guest(&mut self, near: &ConnectionVector, values: &PerSide<FlowValues>) -> Slot {
         let config = self.network.config;
-        let delays = PathDelays::new(near, config.placement, config.propagation(0), Duration::ZERO).with(values);
+        let delays = config.path_delays(near, 0, Duration::ZERO).with(values);
         let identifiers = Identifiers { id: near.id, initiator_side: near.initiator_side, class: 0 };
         let flow = Flow::new(identifiers, config, &delays, values).unobserved();
         self.take_in(flow, delays.rtt(), InitiatorRule::default())

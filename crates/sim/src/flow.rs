@@ -4,7 +4,7 @@ use std::mem::offset_of;
 use std::num::NonZeroU16;
 
 use flowloom_core::extract::{Identity, Missing, Observer, Seen};
-use flowloom_core::path::{self, DelayBox, FlowValues, Impaired, LinkEvent, LossBehind, PathDelays};
+use flowloom_core::path::{self, DelayBox, ExtraDelays, FlowValues, Impaired, LinkEvent, LossBehind, PathDelays};
 use flowloom_core::plausibility::{LossEvents, Signal, Tally};
 use flowloom_core::play::{AtEnd, Losses, LostAt, Syns};
 use flowloom_core::record::Recorder;
@@ -64,6 +64,8 @@ struct Route {
 #[derive(Debug)]
 struct Path {
     to_link: DelayBox,
+    /// Before that, delays as the original had them. Apart, since few paths have them.
+    extra: Option<Box<ExtraDelays>>,
     /// The other end's part of the path.
     from_link: DelayBox,
     coverage: Coverage,
@@ -109,6 +111,13 @@ struct Monitored {
     since: Time,
 }
 
+/// The bytes of its stream that an end has sent with a segment, a FIN counted as one; 0 for a segment without either.
+fn bytes_sent(segment: &Segment) -> u64 {
+    let taken = u64::from(segment.payload_bytes) + u64::from(segment.flags.fin());
+    // The first byte is 1, behind the SYN.
+    if taken == 0 { 0 } else { (segment.sequence + taken).saturating_sub(1) }
+}
+
 impl Flow {
     /// So many bytes of a flow say where the rest of what an event needs is.
     pub const FIRST: usize = offset_of!(Flow, paths);
@@ -123,6 +132,7 @@ impl Flow {
     ) -> Flow {
         let path = |side: Side| Path {
             to_link: DelayBox::new(delays.leg(side).to_link, values[side].rate),
+            extra: None,
             from_link: DelayBox::new(delays.leg(side.other()).from_link, Rate::UNLIMITED),
             coverage: Coverage::default(),
             tally: Tally::default(),
@@ -162,8 +172,7 @@ impl Flow {
     /// vectors of the workload's.
     pub fn of_connection(classed: &Classed, config: &Config, values: &PerSide<FlowValues>) -> (Flow, Duration) {
         let Classed { vector, class, origin } = classed;
-        let delays = PathDelays::new(vector, config.placement, config.propagation(*class), config.unknown_rtt);
-        let delays = delays.with(values);
+        let delays = config.path_delays(vector, *class, config.unknown_rtt).with(values);
         let identifiers = Identifiers { id: vector.id, initiator_side: vector.initiator_side, class: *class };
         let mut flow = Flow::new(identifiers, config, &delays, values);
         flow.ip_version = ip_version(vector, config.class(*class));
@@ -173,6 +182,8 @@ impl Flow {
                 let rough = flow.paths[side].rough.get_or_insert_default();
                 (rough.syns, rough.losses) = (syns, losses);
             }
+            let extra = ExtraDelays::new(config.replay.transits.delays(vector, side));
+            flow.paths[side].extra = extra.map(Box::new);
         }
         let flow = match origin {
             Origin::Workload { .. } => flow,
@@ -343,17 +354,18 @@ impl Flow {
         {
             flows.finish(self.id, side);
         }
-        let Path { to_link, rough, .. } = &mut self.paths[side];
+        let Path { to_link, extra: delays, rough, .. } = &mut self.paths[side];
         let bytes = sized(segment, extra);
-        let at_end = rough.as_mut().map_or(Some(AtEnd::Taken), |rough| rough.at_end(segment, now));
+        let entered = delays.as_mut().map_or(now, |delays| delays.pass(now, bytes_sent(segment)));
+        let at_end = rough.as_mut().map_or(Some(AtEnd::Taken), |rough| rough.at_end(segment, entered));
         let Some(at_end) = at_end else {
             network.lose(now, self, from, segment, bytes);
             self.note_signal(Signal::Dropped, side, segment, now, now);
             return [None, None];
         };
         let (due, copy) = match rough.as_mut().and_then(|rough| rough.impaired.as_mut()) {
-            None => (to_link.pass(now, bytes), None),
-            Some(impaired) => match impaired.pass(&network.config.path[from as usize], to_link, now, bytes) {
+            None => (to_link.pass(entered, bytes), None),
+            Some(impaired) => match impaired.pass(&network.config.path[from as usize], to_link, entered, bytes) {
                 path::Fate::Passed { due, copy } => (due, copy),
                 path::Fate::Lost => {
                     network.lose(now, self, from, segment, bytes);

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use flowloom_core::path::PathDelays;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Protocol, Side};
 
@@ -104,7 +103,7 @@ fn lead(Classed { vector, class, origin }: &Classed, config: &Config) -> Duratio
     if !origin.is_workload() {
         return Duration::ZERO;
     }
-    let delays = PathDelays::new(vector, config.placement, config.propagation(*class), config.unknown_rtt)
-        .with(&config.rules.values(config.seed, vector));
+    let values = config.rules.values(config.seed, vector);
+    let delays = config.path_delays(vector, *class, config.unknown_rtt).with(&values);
     delays.to_monitor(Side::Initiator, vector.initiator_side).min(MAX_LEAD)
 }

@@ -23,6 +23,7 @@
 //! | `efficiency`, `lengths` | datagrams in cells; the histogram of lengths that a linear programme finds |
 //! | `draws` | what intervals over the seeds of a capture are worth |
 //! | `verdicts` | what verdicts of `compare` are worth: false ones, and differences found |
+//! | `transit_times` | transit times above the minimum: their distribution, and delays before the monitor |
 //! | `writes` | pauses of programs inside data units, and what only looks like one |
 //! | `losses` | SYNs that are sent again, and losses at their places |
 //! | `multiplexing`, `reproduction` | the study of virtual circuits of 1992; as `docs/evidence/reproductions/caceres-1992.md` |
@@ -59,6 +60,7 @@ mod sawtooth;
 mod sharing;
 mod slow_start;
 mod spurious;
+mod transit_times;
 mod verdicts;
 mod writes;
 
@@ -76,7 +78,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 23] = [
+pub const GROUPS: [&str; 24] = [
     "transcripts",
     "queueing",
     "slow-start",
@@ -100,6 +102,7 @@ pub const GROUPS: [&str; 23] = [
     "multiplexing",
     "first-flight",
     "losses",
+    "transit-times",
 ];
 
 /// The rows of one of [`GROUPS`], or of [`REFERENCES`]; none of another name.
@@ -128,6 +131,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "multiplexing" => multiplexing::rows(effort),
         "first-flight" => first_flight::rows(effort),
         "losses" => losses::rows(effort),
+        "transit-times" => transit_times::rows(effort),
         REFERENCES => references::rows(effort),
         _ => Vec::new(),
     }

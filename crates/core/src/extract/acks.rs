@@ -42,6 +42,11 @@ impl Acks {
         self.carried = self.carried.saturating_add(1);
     }
 
+    /// Whether every acknowledgement so far came at once, for one segment.
+    pub fn is_quick(&self) -> bool {
+        self.prompt == 0 && self.waited == 0 && self.carried == 0
+    }
+
     /// An acknowledgement without data passed; `transit` is the shortest transit of the end's side.
     pub fn passed(&mut self, acknowledged: Acknowledged, transit: Option<u64>) {
         let Acknowledged { segments, since } = acknowledged;
@@ -52,7 +57,7 @@ impl Acks {
         if wait > AT_ONCE + transit.unwrap_or(0) / 4 {
             self.waited += 1;
             self.waits += wait;
-        } else if segments == 1 && self.prompt == 0 && self.waited == 0 && self.carried == 0 {
+        } else if segments == 1 && self.is_quick() {
             self.quick += 1;
         } else {
             self.prompt += 1;

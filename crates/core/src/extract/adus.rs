@@ -6,9 +6,10 @@
 //! are merged into that order and become ADUs.
 
 use crate::time::Duration;
-use crate::workload::{Adu, LostSegment, Pattern, Pause, PerSide, Side, Span};
+use crate::workload::{Adu, ExtraDelay, LostSegment, Pattern, Pause, PerSide, Side, Span};
 
 use super::answers::Answer;
+use super::delays;
 use super::gaps::Gaps;
 use super::options::Missing;
 use super::recovery::Lost;
@@ -210,6 +211,8 @@ pub(super) struct Stream<'a> {
     pub lost: &'a [Lost],
     /// Pauses of the program that reads it, by the sequence number that it let pass.
     pub read_pauses: &'a [writes::Pause],
+    /// How long its data waited before the monitor, by sequence number.
+    pub delays: Vec<delays::Delay>,
 }
 
 /// What is made of the data of both ends.
@@ -220,6 +223,8 @@ pub(super) struct Found {
     /// Pauses of each end that does not read.
     pub read_pauses: PerSide<Vec<Pause>>,
     pub losses: PerSide<Vec<LostSegment>>,
+    /// How long each end's data waited before the monitor.
+    pub delays: PerSide<Vec<ExtraDelay>>,
 }
 
 /// An ADU and where its bytes are among those of its end.
@@ -244,6 +249,10 @@ pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> Found {
         initiator: read_pauses(&streams.acceptor, Side::Acceptor, &placed),
         acceptor: read_pauses(&streams.initiator, Side::Initiator, &placed),
     };
+    let delays = PerSide {
+        initiator: delays(&streams.initiator, Side::Initiator, &placed),
+        acceptor: delays(&streams.acceptor, Side::Acceptor, &placed),
+    };
     let mut adus: Vec<Adu> = placed.into_iter().map(|placed| placed.adu).collect();
     for index in 0..adus.len() {
         let adu = adus[index];
@@ -255,7 +264,7 @@ pub(super) fn adus(streams: &PerSide<Stream<'_>>, pattern: Pattern) -> Found {
             (adus[index].wait, adus[index].waiter) = (Some(wait), waiter);
         }
     }
-    Found { adus, pauses, read_pauses, losses }
+    Found { adus, pauses, read_pauses, losses, delays }
 }
 
 /// The segments of `side` that were lost, where they are in its `adus`.
@@ -287,29 +296,44 @@ fn losses(stream: &Stream<'_>, adus: &[Placed], side: Side) -> Vec<LostSegment> 
 fn pauses(streams: &PerSide<Stream<'_>>, adus: &[Placed]) -> PerSide<Vec<Pause>> {
     let of = |side: Side| {
         let (stream, other) = (&streams[side], &streams[side.other()]);
-        let (cuts, mut sent, mut pauses) = (stream.cuts(), 0, Vec::new());
-        let mut left = &cuts[..];
-        if left.is_empty() {
-            return pauses;
-        }
-        for placed in adus.iter().filter(|placed| placed.adu.side == side) {
-            let before = left.partition_point(|(pause, _)| pause.at < placed.start);
-            let within = left.partition_point(|(pause, _)| pause.at < placed.end);
-            for (pause, heard) in &left[before..within] {
-                let (bytes, _) = stream.bytes(placed.start, pause.at);
-                let heard = heard.map(|heard| other.bytes(other.low, heard.min(other.high()).max(other.low)).0);
-                let is_inside = bytes > 0 && bytes < placed.adu.bytes;
-                let waits = heard.is_some_and(|heard| heard > 0) && (is_inside || pause.at == placed.start);
-                if waits || (is_inside && heard.is_none()) {
-                    pauses.push(Pause { after_bytes: sent + bytes, length: Duration::from_nanos(pause.length), heard });
-                }
-            }
-            left = &left[within..];
-            sent += placed.adu.bytes;
-        }
-        pauses
+        let cuts = stream.cuts();
+        let placed = stream.placed(side, adus, &cuts, |(pause, _)| pause.at);
+        let pause = |(place, (pause, heard)): (Place, &(writes::Pause, Option<u64>))| {
+            let heard = heard.map(|heard| other.bytes(other.low, heard.min(other.high()).max(other.low)).0);
+            let is_one = match heard {
+                None => place.within > 0,
+                Some(heard) => heard > 0,
+            };
+            let length = Duration::from_nanos(pause.length);
+            let after_bytes = place.before + place.within;
+            (is_one && place.within < place.bytes).then_some(Pause { after_bytes, length, heard })
+        };
+        placed.filter_map(pause).collect()
     };
     PerSide { initiator: of(Side::Initiator), acceptor: of(Side::Acceptor) }
+}
+
+/// The delays of `side` in `adus`, in their order.
+fn delays(stream: &Stream<'_>, side: Side, adus: &[Placed]) -> Vec<ExtraDelay> {
+    let mut delays: Vec<ExtraDelay> = Vec::with_capacity(stream.delays.len());
+    let placed = stream.placed(side, adus, &stream.delays, |delay| delay.at);
+    for (place, delay) in placed.filter(|(place, _)| place.within < place.bytes) {
+        let from_bytes = place.before + place.within;
+        // Where bytes are missing that are not replayed, the later delay is that of what follows.
+        delays.pop_if(|last| last.from_bytes == from_bytes);
+        delays.push(ExtraDelay { from_bytes, delay: Duration::from_nanos(delay.extra) });
+    }
+    delays
+}
+
+/// A place in an ADU.
+struct Place {
+    /// Bytes of the end's ADUs before this one.
+    before: u64,
+    /// Bytes of this one before the place.
+    within: u64,
+    /// Its bytes.
+    bytes: u64,
 }
 
 /// The pauses of who reads the data of `sender`. Those at its end hold nothing up.
@@ -347,6 +371,29 @@ impl Stream<'_> {
         cuts.sort_by_key(|(pause, _)| pause.at);
         cuts.dedup_by_key(|(pause, _)| pause.at);
         cuts
+    }
+
+    /// Where among the ADUs of `side` those of `items` are that lie in one. They are in order of their sequence numbers, which `at` tells.
+    fn placed<'a, T>(
+        &'a self,
+        side: Side,
+        adus: &'a [Placed],
+        items: &'a [T],
+        at: fn(&T) -> u64,
+    ) -> impl Iterator<Item = (Place, &'a T)> {
+        let (mut left, mut sent) = (items, 0);
+        let own = adus.iter().filter(move |placed| placed.adu.side == side && !items.is_empty());
+        own.flat_map(move |placed| {
+            let first = left.partition_point(|item| at(item) < placed.start);
+            let end = left.partition_point(|item| at(item) < placed.end);
+            let (inside, before) = (&left[first..end], sent);
+            left = &left[end..];
+            sent += placed.adu.bytes;
+            inside.iter().map(move |item| {
+                let (within, _) = self.bytes(placed.start, at(item));
+                (Place { before, within, bytes: placed.adu.bytes }, item)
+            })
+        })
     }
 
     /// The bytes from `start` to `end`, and how many of them the capture lacks.

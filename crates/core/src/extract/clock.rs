@@ -1,7 +1,7 @@
 //! The clock of an end, as its timestamps tell it (RFC 7323 section 5.4).
 
 /// Ticks that are in use, in nanoseconds: of Linux and the BSDs today, of Linux with a slower timer, and of many before them.
-const TICKS: [u64; 3] = [1_000_000, 4_000_000, 10_000_000];
+pub(super) const TICKS: [u64; 3] = [1_000_000, 4_000_000, 10_000_000];
 
 /// So many ticks must have passed before the clock's speed is known.
 const LEAST_TICKS: u32 = 10;
@@ -65,6 +65,21 @@ impl Clock {
     /// The length of a tick, if it is known and in use.
     pub fn tick(&self) -> Option<u64> {
         self.judged().map(|tick| TICKS[usize::from(tick)])
+    }
+
+    /// The length of a tick, if it was known when the latest packet passed.
+    pub fn known_tick(&self) -> Option<u64> {
+        self.tick.map(|tick| TICKS[usize::from(tick)])
+    }
+
+    /// How much later than the first packet with a timestamp the latest passed, and by how many ticks its own clock was ahead.
+    pub fn since(&self) -> (u64, u32) {
+        self.since
+    }
+
+    /// How much later than by the sender's clock the packet passed that passed soonest, if the tick is known.
+    pub fn soonest(&self) -> Option<i64> {
+        self.judged().map(|tick| self.soonest[usize::from(tick)])
     }
 
     /// How long the latest packet waited, if the tick was known when it passed.

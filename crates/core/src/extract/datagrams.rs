@@ -194,6 +194,7 @@ impl DatagramObserver {
             losses: PerSide::default(),
             syn_repeats: Vec::new(),
             read_pauses: PerSide::default(),
+            delays: PerSide::default(),
         };
         (class, vector)
     }

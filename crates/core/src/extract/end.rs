@@ -10,6 +10,7 @@ use super::adus::Runs;
 use super::answers::{self, Answer, Answers, Heard};
 use super::clock::Clock;
 use super::coverage::Coverage;
+use super::delays::{Delay, Delays};
 use super::exchange::Sent;
 use super::flight::{self, Flight, Transits};
 use super::gaps::Gaps;
@@ -17,6 +18,7 @@ use super::reads::{Offered, Reads};
 use super::recovery::{Passed, Recovery, Situation};
 use super::seen::Seen;
 use super::transit::{Answered, NEVER, Timed};
+use super::undelayed::Undelayed;
 use super::writes::{self, First, Writes};
 
 /// A jump by more than this many of the largest windows is suspicious (methods A.1.2).
@@ -44,6 +46,10 @@ pub(super) struct End {
     pub timed: Timed,
     /// Minimum one-side transit time; [`NEVER`] without a sample. [`End::transit`] says whether to believe it.
     pub min_transit: u64,
+    /// [`Clock::since`] when that sample was taken.
+    pub min_transit_since: (u64, u32),
+    /// Transit times that no acknowledgement policy delayed.
+    pub undelayed: Undelayed,
     /// IP bytes of its packets.
     pub ip_bytes: u64,
     /// When its last new data passed.
@@ -62,6 +68,8 @@ pub(super) struct End {
     pub writes: Option<Box<Writes>>,
     /// That of its timestamps.
     pub clock: Clock,
+    /// How long its data waited before the monitor, from its second data segment on, if it has timestamps.
+    pub delays: Option<Box<Delays>>,
     /// Its first-flight window.
     pub flight: Flight,
     /// What it has of the other end's data that was sent once.
@@ -123,6 +131,8 @@ impl End {
             runs: Runs::default(),
             timed: Timed::default(),
             min_transit: NEVER,
+            min_transit_since: (0, 0),
+            undelayed: Undelayed::default(),
             ip_bytes: 0,
             last_data: 0,
             first_ack: NEVER,
@@ -132,6 +142,7 @@ impl End {
             first: First::default(),
             writes: None,
             clock: Clock::default(),
+            delays: None,
             flight: Flight::default(),
             heard: Heard::default(),
             answers: None,
@@ -209,7 +220,9 @@ impl End {
 
     /// Takes a transit time; `at_once` if its TCP answered, not its application.
     pub fn sample(&mut self, transit: u64, at_once: bool) {
-        self.min_transit = self.min_transit.min(transit);
+        if transit < self.min_transit {
+            (self.min_transit, self.min_transit_since) = (transit, self.clock.since());
+        }
         self.at_once |= at_once;
         if let Some(writes) = self.writes.as_mut().filter(|_| at_once) {
             writes.sample(transit, self.clock.waited());
@@ -227,9 +240,15 @@ impl End {
     pub fn note_write(&mut self, passed: &Passed, stamp: Option<u32>, inside: bool, peer: &End) {
         let round_trip = self.transit().unwrap_or(0).saturating_add(peer.transit().unwrap_or(0));
         let Passed { start, end, at: now, .. } = *passed;
+        let since = self.clock.since();
         if self.data_segments < 2 {
-            self.first = First { bytes: end - start, stamp };
+            self.first = First { bytes: end - start, stamp, since };
             return;
+        }
+        if stamp.is_some() {
+            let first = self.first;
+            let delays = self.delays.get_or_insert_with(|| Box::new(Delays::new(start - first.bytes, first.since)));
+            delays.passed(start, since, self.clock.known_tick());
         }
         let scale = self.window_scale.and(peer.window_scale).unwrap_or(0);
         let sent = writes::Sent {
@@ -275,6 +294,12 @@ impl End {
         (self.heard.up_to == ack && is_repaired && self.ran_dry()).then(|| sent.answer())?
     }
 
+    /// How long its data waited before the monitor.
+    pub fn delays(&self) -> Vec<Delay> {
+        let delays = self.delays.as_ref().zip(self.transit());
+        delays.map(|(delays, transit)| delays.finish(&self.clock, transit, self.min_transit_since)).unwrap_or_default()
+    }
+
     /// Something of its data up to `high` was lost or overtaken.
     pub fn note_repair(&mut self, high: u64) {
         let (transit, acked, acked_at, first) = (self.transit(), self.acked, self.acked_at, self.first);
@@ -297,6 +322,9 @@ impl End {
         } else if answered.bytes == bytes {
             // What was sent again is not timed.
             acks.passed(Acknowledged { segments: answered.segments, since: answered.sample }, transit);
+            if answered.segments > 1 || acks.is_quick() {
+                self.undelayed.push(answered.sample);
+            }
         }
     }
 

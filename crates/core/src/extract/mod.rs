@@ -26,6 +26,7 @@ pub mod conversations;
 mod counts;
 mod coverage;
 mod datagrams;
+mod delays;
 mod doubled;
 mod end;
 mod exchange;
@@ -51,6 +52,7 @@ mod slab;
 mod syns;
 mod tombstone;
 mod transit;
+mod undelayed;
 mod writes;
 
 pub use counts::{

@@ -155,6 +155,8 @@ impl Observer {
                 + end.flight.heap_bytes()
                 + end.acks.as_ref().map_or(0, |_| size_of::<Acks>())
                 + end.reads.as_ref().map_or(0, |reads| reads.heap_bytes())
+                + end.undelayed.heap_bytes()
+                + end.delays.as_ref().map_or(0, |delays| delays.heap_bytes())
         };
         self.ends.iter().map(end).sum::<usize>()
             + self.syns.heap_bytes()
@@ -367,6 +369,7 @@ impl Observer {
                 && let Some(sample) = self.handshake.acknowledged(now)
             {
                 own.sample(sample, true);
+                own.undelayed.push(sample);
             }
         }
         if flags.ack() && !flags.syn() {
@@ -542,7 +545,7 @@ impl Observer {
             initiator: stream(initiator, acceptor, &gaps[0], missing, repairs[0].as_ref()),
             acceptor: stream(acceptor, initiator, &gaps[1], missing, repairs[1].as_ref()),
         };
-        let Found { adus, pauses, losses, read_pauses } = adus::adus(&streams, pattern);
+        let Found { adus, pauses, losses, read_pauses, delays } = adus::adus(&streams, pattern);
         let complete = self.ends.iter().any(|end| end.syn) && self.close != Close::NotSeen;
         let class = match () {
             () if adus.is_empty() => Class::NoData,
@@ -586,6 +589,7 @@ impl Observer {
             stated_loss_ppm: None,
             first_flight: end.flight.window().filter(|_| !self.handshake.is_repeated()),
             acks: end.acks.as_ref().map(|acks| acks.policy()),
+            transits: end.transit().and_then(|_| end.undelayed.quantiles()),
         };
         let last_data = adus.iter().filter_map(|adu| adu.seen).map(|seen| seen.last).max().unwrap_or_default();
         let vector = ConnectionVector {
@@ -616,6 +620,7 @@ impl Observer {
             losses,
             syn_repeats: self.syns.take(),
             read_pauses,
+            delays,
         };
         (class, vector)
     }
@@ -658,6 +663,7 @@ fn stream<'a>(
         answers,
         lost: repair.map_or(&[], |repair| &repair.lost),
         read_pauses: reader.reads.as_ref().map(|reads| reads.pauses()).unwrap_or_default(),
+        delays: end.delays(),
     }
 }
 
@@ -708,6 +714,7 @@ fn note_syn(own: &mut End, peer: &End, handshake: &mut Handshake, now: u64, seen
         handshake.syn(now, again);
     } else if let Some(sample) = handshake.syn_ack(now, answers) {
         own.sample(sample, true);
+        own.undelayed.push(sample);
     }
     other
 }
@@ -726,6 +733,10 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
         peer.fin_acked = true;
         if let Some(answered) = peer.timed.acknowledged(ack, now) {
             own.sample(answered.sample, seen.payload_bytes == 0);
+            // A FIN that answers one is the program's.
+            if seen.payload_bytes == 0 && !seen.flags.fin() {
+                own.undelayed.push(answered.sample);
+            }
         }
         ack = peer.fin_at;
     }

@@ -108,6 +108,8 @@ struct Candidate {
 pub(super) struct First {
     pub bytes: u64,
     pub stamp: Option<u32>,
+    /// [`Clock::since`](super::clock::Clock::since) when it passed.
+    pub since: (u64, u32),
 }
 
 /// A segment that passes with nothing but new bytes, in order.

@@ -2,6 +2,7 @@
 //! connection's round-trip time is laid out around the monitored link (methods M.1).
 
 use super::rules::FlowValues;
+use super::transits::TransitModel;
 use crate::time::{Duration, Time};
 use crate::units::{Rate, Serialiser};
 use crate::workload::{ConnectionVector, LinkSide, PerSide, Side};
@@ -125,7 +126,7 @@ pub struct PathDelays {
 }
 
 impl PathDelays {
-    /// Lays out `vector`'s round-trip time around the monitor, beside the `propagation` of the links.
+    /// Lays out `vector`'s round-trip time, of its `transits`, around the monitor, beside the `propagation` of the links.
     ///
     /// A transit time is halved, half each way, and includes the links on that side. If one side's transit time is not
     /// known the known one is the whole round trip (methods A.6) and stays on its side, so that the waits it was measured
@@ -135,17 +136,19 @@ impl PathDelays {
     /// was measured the other side gives what is missing, so that the round-trip time is right unless the links alone are longer.
     pub fn new(
         vector: &ConnectionVector,
+        transits: TransitModel,
         placement: Placement,
         propagation: Propagation,
         unknown_rtt: Duration,
     ) -> PathDelays {
-        let measured =
-            PerSide { initiator: vector.ends.initiator.min_transit, acceptor: vector.ends.acceptor.min_transit };
+        let transit = |side| transits.transit(vector, side);
+        let measured = PerSide { initiator: transit(Side::Initiator), acceptor: transit(Side::Acceptor) };
         let is_measured = placement == Placement::Measured && measured.initiator.or(measured.acceptor).is_some();
         let transits = if is_measured {
             measured.map(Option::unwrap_or_default)
         } else {
-            let rtt = vector.min_rtt().unwrap_or(unknown_rtt);
+            let both = Side::BOTH.into_iter().filter_map(transit).reduce(|near, far| near + far);
+            let rtt = both.or(vector.stated_rtt).unwrap_or(unknown_rtt);
             PerSide { initiator: rtt / 2, acceptor: rtt - rtt / 2 }
         };
         let whole = transits.map(|transit| Leg { from_link: transit / 2, to_link: transit - transit / 2 });
@@ -229,6 +232,7 @@ mod tests {
     fn delays(vector: &ConnectionVector, propagation: u64) -> PathDelays {
         PathDelays::new(
             vector,
+            TransitModel::Minimum,
             Placement::Measured,
             Propagation::of_link(Duration::from_nanos(propagation)),
             Duration::from_nanos(101),
@@ -298,7 +302,13 @@ mod tests {
         let stated =
             ConnectionVector { stated_rtt: Some(Duration::from_nanos(41)), ..vector(None, None, LinkSide::Left) };
         for placement in [Placement::Measured, Placement::Middle] {
-            let delays = PathDelays::new(&stated, placement, Propagation::default(), Duration::from_nanos(101));
+            let delays = PathDelays::new(
+                &stated,
+                TransitModel::Minimum,
+                placement,
+                Propagation::default(),
+                Duration::from_nanos(101),
+            );
             assert_eq!(delays.rtt(), Duration::from_nanos(41), "{placement:?}");
             assert_eq!((delays.leg(Side::Initiator), delays.leg(Side::Acceptor)), (leg(10, 10), leg(11, 10)));
         }
@@ -367,7 +377,8 @@ mod tests {
     #[test]
     fn in_the_middle_keeps_the_round_trip_time() {
         let vector = vector(Some(11), Some(22), LinkSide::Left);
-        let path = PathDelays::new(&vector, Placement::Middle, Propagation::default(), Duration::ZERO);
+        let path =
+            PathDelays::new(&vector, TransitModel::Minimum, Placement::Middle, Propagation::default(), Duration::ZERO);
         assert_eq!((path.leg(Side::Initiator), path.leg(Side::Acceptor)), (leg(8, 8), leg(9, 8)));
         assert_eq!(path.rtt(), Duration::from_nanos(33));
     }

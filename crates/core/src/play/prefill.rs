@@ -1,7 +1,8 @@
 //! Runs that begin in the middle of a workload, with the connections in progress that are active then (methods M.4).
 
+use crate::path::delay_of;
 use crate::time::{Duration, Time};
-use crate::workload::{Adu, Close, ConnectionVector, Pattern, PerSide, Side};
+use crate::workload::{Adu, Close, ConnectionVector, ExtraDelay, Pattern, PerSide, Side};
 
 /// A run that begins when its workload has gone on for a while.
 ///
@@ -117,6 +118,9 @@ impl Prefill {
                 pause.after_bytes = pause.after_bytes.saturating_sub(over);
                 pause.after_bytes > 0
             });
+            if !vector.delays[side].is_empty() {
+                vector.delays[side] = delays_behind(&vector.delays[side], over, vector.bytes(side));
+            }
             vector.losses[side].retain_mut(|lost| {
                 let is_left = lost.after_bytes >= over;
                 lost.after_bytes = lost.after_bytes.saturating_sub(over);
@@ -126,6 +130,14 @@ impl Prefill {
         }
         Some(Placed { vector, in_progress: true })
     }
+}
+
+/// The delays of the last `left` bytes, of which `over` are before.
+fn delays_behind(delays: &[ExtraDelay], over: u64, left: u64) -> Vec<ExtraDelay> {
+    let under_way = ExtraDelay { from_bytes: 0, delay: delay_of(delays, over) };
+    let later = delays.iter().filter(|delay| delay.from_bytes > over);
+    let later = later.map(|delay| ExtraDelay { from_bytes: delay.from_bytes - over, ..*delay });
+    std::iter::once(under_way).chain(later).filter(|delay| delay.from_bytes < left).collect()
 }
 
 /// How long a connection is open from its start, as it was seen to be, or where no monitor saw it as is estimated from its waits, its
@@ -262,6 +274,19 @@ mod tests {
         assert_eq!(vector.read_pauses.initiator, vector.pauses.acceptor);
         assert_eq!(vector.pauses.initiator, [pause(100)], "of the second request");
         assert_eq!(vector.pauses.acceptor, [pause(1), pause(2_000)], "of the last 3,000 bytes");
+    }
+
+    #[test]
+    fn delays_of_what_is_left_hold_from_where_they_did() {
+        let delays = |delays: &[(u64, u64)]| -> Vec<ExtraDelay> {
+            let delay = |&(from_bytes, seconds)| ExtraDelay { from_bytes, delay: SECS(seconds) };
+            delays.iter().map(delay).collect()
+        };
+        let mut vector = seen();
+        vector.delays.acceptor = delays(&[(0, 0), (1_000, 5), (7_001, 2), (9_000, 0)]);
+        let vector = placed(118, vector).unwrap().vector;
+        assert_eq!(vector.delays.acceptor, delays(&[(0, 5), (1, 2), (2_000, 0)]), "of the last 3,000 bytes");
+        assert_eq!(vector.delays.initiator, [], "of an end whose clock does not tell");
     }
 
     #[test]

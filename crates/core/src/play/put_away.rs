@@ -1,35 +1,35 @@
 //! The data of a vector while it is played: nobody needs it but its script, until the connection is recorded.
 
-use crate::workload::{Adu, ConnectionVector, LostSegment, Pause, PerSide, Side};
+use crate::workload::{Adu, ConnectionVector, ExtraDelay, LostSegment, Pause, PerSide, Side};
 
-/// Vectors with more ADUs, pauses and losses are put away. Few have, and they are open for longest: of the memory that open connections of a
-/// busy link take, nearly all is theirs.
+/// Vectors with more ADUs, pauses, losses and delays are put away. Few have, and they are open for longest: of the memory that open
+/// connections of a busy link take, nearly all is theirs.
 const LONG: usize = 16;
 /// The most bytes that any of them takes in postcard: numbers take what they need, 64 bits at most ten.
 const MOST_BYTES: usize = 62;
 
-/// The ADUs of a vector with the pauses of its ends and its losses in a fifth of the memory, if there are many; otherwise they stay with it.
+/// The ADUs of a vector with what is known of its ends' data in a fifth of the memory, if there is much; otherwise they stay with it.
 #[derive(Clone, Debug, Default)]
 pub struct PutAway(Option<Box<[u8]>>);
 
 /// What is put away.
-type Data = (Vec<Adu>, [PerSide<Vec<Pause>>; 2], PerSide<Vec<LostSegment>>);
+type Data = (Vec<Adu>, [PerSide<Vec<Pause>>; 2], PerSide<Vec<LostSegment>>, PerSide<Vec<ExtraDelay>>);
 
 impl PutAway {
     /// Takes them out of `vector`.
     pub fn new(vector: &mut ConnectionVector) -> PutAway {
-        let of_ends = Side::BOTH
-            .map(|side| vector.pauses[side].len() + vector.read_pauses[side].len() + vector.losses[side].len());
-        let items = vector.adus.len() + of_ends.iter().sum::<usize>();
+        let ConnectionVector { adus, pauses, read_pauses, losses, delays, .. } = &mut *vector;
+        let of = |side: Side| pauses[side].len() + read_pauses[side].len() + losses[side].len() + delays[side].len();
+        let items = adus.len() + Side::BOTH.map(of).iter().sum::<usize>();
         if items <= LONG {
             return PutAway(None);
         }
         let mut room = vec![0; MOST_BYTES * (1 + items)];
-        let ConnectionVector { adus, pauses, read_pauses, losses, .. } = vector;
-        let data: Data = (std::mem::take(adus), [pauses, read_pauses].map(std::mem::take), std::mem::take(losses));
+        let pauses = [pauses, read_pauses].map(std::mem::take);
+        let data: Data = (std::mem::take(adus), pauses, std::mem::take(losses), std::mem::take(delays));
         let packed = postcard::to_slice(&data, &mut room).ok().map(|bytes| Box::from(&*bytes));
         if packed.is_none() {
-            (vector.adus, [vector.pauses, vector.read_pauses], vector.losses) = data;
+            (vector.adus, [vector.pauses, vector.read_pauses], vector.losses, vector.delays) = data;
         }
         PutAway(packed)
     }
@@ -37,7 +37,7 @@ impl PutAway {
     /// Gives `vector` back what was taken.
     pub fn give_back(&mut self, vector: &mut ConnectionVector) {
         if let Some(bytes) = self.0.take() {
-            (vector.adus, [vector.pauses, vector.read_pauses], vector.losses) =
+            (vector.adus, [vector.pauses, vector.read_pauses], vector.losses, vector.delays) =
                 postcard::from_bytes::<Data>(&bytes).expect("what was packed can be unpacked");
         }
     }
@@ -62,14 +62,19 @@ mod tests {
             packets: [None, Some(u32::MAX)][n % 2],
         };
         let pause = Pause { after_bytes: u64::MAX, length: most, heard: Some(u64::MAX) };
-        for (many, pauses) in [(0, 0), (LONG, 0), (LONG, 1), (LONG + 1, 0), (1, LONG), (5_000, 5_000)] {
-            let is_long = many + pauses > LONG;
-            let of_both =
-                |count: usize| PerSide { initiator: vec![pause; count / 2], acceptor: vec![pause; count.div_ceil(2)] };
+        let delay = ExtraDelay { from_bytes: u64::MAX, delay: most };
+        fn of_both<T: Copy>(one: T, count: usize) -> PerSide<Vec<T>> {
+            PerSide { initiator: vec![one; count / 2], acceptor: vec![one; count.div_ceil(2)] }
+        }
+        for (many, pauses, delays) in
+            [(0, 0, 0), (LONG, 0, 0), (LONG, 1, 0), (LONG, 0, 1), (LONG + 1, 0, 0), (1, LONG, 0), (5_000, 5_000, 5_000)]
+        {
+            let is_long = many + pauses + delays > LONG;
             let whole = ConnectionVector {
                 adus: (0..many).map(adu).collect(),
-                pauses: of_both(pauses / 2),
-                read_pauses: of_both(pauses.div_ceil(2)),
+                pauses: of_both(pause, pauses / 2),
+                read_pauses: of_both(pause, pauses.div_ceil(2)),
+                delays: of_both(delay, delays),
                 ..ConnectionVector::default()
             };
             let mut vector = whole.clone();

@@ -1,6 +1,7 @@
 //! What is replayed of one connection vector.
 
-use crate::play::waits::ReplayModel;
+use crate::path::delay_of;
+use crate::play::waits::{Correction, ReplayModel};
 use crate::time::{Duration, Time};
 use crate::workload::{Adu, Close, ConnectionVector, Pattern, PerSide, Side, sum};
 
@@ -56,13 +57,23 @@ impl Script {
     /// the acceptor's lead-in (its end of the handshake lies beyond the monitor) and a close by the side that did not
     /// send the last ADU; waits of a side after itself never do.
     ///
+    /// Data that waited before the monitor makes the wait before it longer and the one after it shorter, where the same end waits. Where
+    /// these delays are replayed they are taken out.
+    ///
     /// Where the model has times to close, a half-close is one in the replay: either end closes its direction as long after
     /// its own last data as it did.
     pub fn new(vector: &ConnectionVector, model: &ReplayModel) -> Script {
         let sequential = vector.pattern == Pattern::Sequential;
-        let transit = |side: Side| vector.ends[side].min_transit;
+        let transit = |side: Side| model.transits.transit(vector, side);
+        let delay = |side: Side, place: u64| match model.waits.correct {
+            Correction::Ostt => delay_of(model.transits.delays(vector, side), place),
+            Correction::None => Duration::ZERO,
+        };
         let lead_in = |side: Side| match vector.ends[side].lead_in.filter(|_| model.lead_in) {
-            Some(raw) => model.waits.corrected(raw, transit(side).filter(|_| side == Side::Acceptor)),
+            Some(raw) => {
+                let transit = transit(side).filter(|_| side == Side::Acceptor);
+                model.waits.corrected(raw, Some(transit.unwrap_or_default() + delay(side, 0)))
+            }
             None => Duration::ZERO,
         };
         let repairs = if model.losses { repairs(vector) } else { Vec::new() };
@@ -78,12 +89,17 @@ impl Script {
             let before = if sequential { previous } else { last_of[adu.side] };
             let wait = match before.map(|at| (&vector.adus[at], repair(at))) {
                 None => lead_in(adu.side),
-                Some((before, _)) if before.side == adu.side => {
-                    model.waits.replayed(before.wait.unwrap_or_default(), None)
-                }
                 Some((before, repair)) => {
+                    let sent = totals[adu.side];
+                    let (repair, counted, added) = match before.side == adu.side {
+                        true => (Duration::ZERO, Duration::ZERO, delay(adu.side, sent - 1)),
+                        false => (repair, transit(adu.side).unwrap_or_default(), Duration::ZERO),
+                    };
                     let raw = before.wait.unwrap_or_default().saturating_sub(repair);
-                    model.waits.replayed(raw, transit(adu.side))
+                    match raw < model.waits.min {
+                        true => Duration::ZERO,
+                        false => model.waits.corrected(raw + added, Some(counted + delay(adu.side, sent))),
+                    }
                 }
             };
             let is_response = sequential
@@ -106,7 +122,14 @@ impl Script {
                 if let Some(bytes) = pause.heard {
                     heard.get_or_insert_default().push((steps.len() as u32, bytes));
                 }
-                step.wait = model.waits.corrected(pause.length, pause.heard.and_then(|_| transit(adu.side)));
+                let waited = delay(adu.side, written);
+                step.wait = match pause.heard {
+                    Some(_) => {
+                        model.waits.corrected(pause.length, Some(transit(adu.side).unwrap_or_default() + waited))
+                    }
+                    // Its length is that of the end's clock, unless it was shorter at the monitor.
+                    None => pause.length + delay(adu.side, written - 1).saturating_sub(waited),
+                };
             }
             steps.push(Step { end: totals[adu.side], goes_on: false, ..step });
             previous = Some(index);
@@ -132,7 +155,10 @@ impl Script {
                 };
                 let answers = closer.filter(|_| closer != last);
                 let raw = if answers.is_some() { raw.saturating_sub(repair) } else { raw };
-                model.waits.corrected(raw, answers.and_then(transit))
+                // Its FIN waits as its last data did.
+                let waited = |closer: Side| delay(closer, totals[closer]);
+                let counted = answers.and_then(|closer| Some(transit(closer)? + waited(closer)));
+                model.waits.corrected(raw, counted)
             }
             None => Duration::ZERO,
         };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::contract::{Machine, check};
+use crate::path::TransitModel;
 use crate::play::{Correction, MIN_WAIT, ReplayModel, Waits};
 use crate::time::{Duration, Time};
 use crate::workload::*;
@@ -90,6 +91,40 @@ fn waits_after_oneself_are_never_corrected() {
     let adus = [(I, 100, 0.949), (A, 50, 1.56), (I, 220, -1.0), (A, 70, -1.0)];
     let script = Script::new(&vector(Pattern::Concurrent, &adus, Close::NotSeen), &CORRECTED);
     assert_eq!(waits(&script), [0.0, 0.0, 0.949, 1.56].map(seconds));
+}
+
+#[test]
+fn the_transit_that_is_replayed_is_taken_out() {
+    let mut vector = test_vector();
+    let q50 = Duration::from_millis(90);
+    vector.ends.acceptor.transits = Some(TransitQuantiles { q10: q50, q50, q90: q50 });
+    let of = |transits| waits(&Script::new(&vector, &ReplayModel { transits, ..CORRECTED }));
+    assert_eq!(of(TransitModel::Minimum), [0.0, 0.109, 1.20, 0.0].map(seconds));
+    assert_eq!(of(TransitModel::Median), [0.0, 0.059, 1.20, 0.0].map(seconds));
+}
+
+#[test]
+fn delays_before_the_monitor_are_no_waits() {
+    // Half epochs; the second data unit of each end is written in two.
+    let adus = [(I, 100, 0.849), (I, 150, 0.100), (A, 500, 1.0), (A, 300, -1.0)];
+    let mut vector = vector(Pattern::Sequential, &adus, Close::NotSeen);
+    vector.ends.initiator.lead_in = Some(seconds(0.3));
+    let pause = |after_bytes| vec![Pause { after_bytes, length: seconds(0.02), heard: None }];
+    vector.pauses = PerSide { initiator: pause(200), acceptor: pause(600) };
+    let delays = |delays: &[(u64, u64)]| {
+        let delay = |&(from_bytes, millis)| ExtraDelay { from_bytes, delay: Duration::from_millis(millis) };
+        delays.iter().map(delay).collect::<Vec<_>>()
+    };
+    vector.delays.initiator = delays(&[(0, 30), (50, 10), (100, 200), (200, 0)]);
+    vector.delays.acceptor = delays(&[(0, 0), (499, 25)]);
+    let of = |model| waits(&Script::new(&vector, &model));
+    // The lead-in was 30 ms shorter; 849 ms contain 200 and lack 10; the pause lacks 200; 100 ms contain the acceptor's transit alone.
+    let as_seen = ReplayModel { transits: TransitModel::AsSeen, ..CORRECTED };
+    assert_eq!(of(as_seen), [0.27, 0.659, 0.22, 0.060, 1.0, 0.02].map(seconds));
+    assert_eq!(of(CORRECTED), [0.3, 0.849, 0.02, 0.060, 1.0, 0.02].map(seconds));
+    let uncorrected = Waits { min: Duration::ZERO, correct: Correction::None };
+    let uncorrected = ReplayModel { waits: uncorrected, ..as_seen };
+    assert_eq!(of(uncorrected), [0.3, 0.849, 0.02, 0.100, 1.0, 0.02].map(seconds));
 }
 
 /// All in turn where they are, else those of the side that waits for longer.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::path::TransitModel;
 use crate::time::Duration;
 
 /// Quiet times shorter than this may be network effects (methods A.5.9).
@@ -13,7 +14,7 @@ pub enum Correction {
     /// Nothing: as measured at the monitor.
     #[default]
     None,
-    /// The minimum one-side transit time (OSTT) of the side that waited, where it is known.
+    /// The one-side transit time (OSTT) of the side that waited, where it is known: the one that is replayed.
     Ostt,
 }
 
@@ -75,6 +76,8 @@ pub struct ReplayModel {
     pub losses: bool,
     /// Pauses of ends that do not read.
     pub reads: bool,
+    /// Transit times of the ends, which [`Self::waits`] are corrected by.
+    pub transits: TransitModel,
 }
 
 impl ReplayModel {
@@ -89,6 +92,7 @@ impl ReplayModel {
         syn: false,
         losses: false,
         reads: false,
+        transits: TransitModel::Minimum,
     };
 
     /// Profile `aikat-2010`: {500 ms, none}, no lead-in, closes at once.
@@ -112,6 +116,7 @@ impl ReplayModel {
             syn: true,
             losses: false,
             reads: true,
+            transits: TransitModel::Minimum,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `[workload.replay]`: which of what vectors say of their ends, beside data units, is replayed (methods A.13).
 
+use flowloom_core::path::TransitModel;
 use flowloom_core::tcp::keys::{Stated, Tcp};
 use flowloom_sim::AsCaptured;
 use schemars::JsonSchema;
@@ -29,11 +30,55 @@ pub struct Replay {
     pub losses: Option<bool>,
     /// Pauses of ends that do not read, by which their receive window closes (methods A.13.12); default: true.
     pub reads: bool,
+    /// Transit times between the monitor and each end (methods A.13.9); default: min.
+    pub rtt: RoundTrips,
+}
+
+/// `workload.replay.rtt`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoundTrips {
+    /// The shortest.
+    #[default]
+    Min,
+    /// The median of those that no acknowledgement policy delayed.
+    Median,
+    /// The shortest, and the delays of data beyond that where its sender's clock tells them; of other ends the median.
+    AsSeen,
+}
+
+impl RoundTrips {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            RoundTrips::Min => "min",
+            RoundTrips::Median => "median",
+            RoundTrips::AsSeen => "as seen",
+        }
+    }
+
+    /// The transit times of a replay.
+    pub fn model(self) -> TransitModel {
+        match self {
+            RoundTrips::Min => TransitModel::Minimum,
+            RoundTrips::Median => TransitModel::Median,
+            RoundTrips::AsSeen => TransitModel::AsSeen,
+        }
+    }
 }
 
 impl Default for Replay {
     fn default() -> Replay {
-        Replay { writes: true, options: None, first_flight: true, acks: true, syn: true, losses: None, reads: true }
+        Replay {
+            writes: true,
+            options: None,
+            first_flight: true,
+            acks: true,
+            syn: true,
+            losses: None,
+            reads: true,
+            rtt: RoundTrips::default(),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use flowloom_core::extract::Missing;
+use flowloom_core::path::TransitModel;
 use flowloom_core::play::{self, Prefill, ReplayModel};
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, ParseQuantityError};
@@ -123,7 +124,12 @@ impl Workload {
             true => play::Waits::CORRECTED,
             false => self.waits.model(),
         };
-        let Replay { writes, first_flight, acks, syn, losses, reads, .. } = self.replay;
+        let Replay { writes, first_flight, acks, syn, losses, reads, rtt, .. } = self.replay;
+        let transits = match self.settles_waits() {
+            // Waits and round trips are no longer those that were measured together.
+            true => TransitModel::Minimum,
+            false => rtt.model(),
+        };
         ReplayModel {
             waits,
             lead_in: self.lead_in,
@@ -134,6 +140,7 @@ impl Workload {
             syn,
             losses: losses.unwrap_or_default(),
             reads,
+            transits,
         }
     }
 

@@ -32,6 +32,7 @@ pub fn changes(experiment: &Experiment, source: &Source) -> Vec<String> {
     let has_own_options = sack || timestamps || window_scaling || ecn;
     say(has_own_options || workload.replay.options == Some(false), &|| "options of [tcp]".to_owned());
     say(!workload.replay.first_flight, &|| "no first-flight windows".to_owned());
+    say(workload.replay.rtt != usual.replay.rtt, &|| format!("transit times {}", workload.replay.rtt.name()));
     say(!workload.replay.acks, &|| "no acknowledgement policies".to_owned());
     say(!workload.replay.syn, &|| "no repeated SYNs".to_owned());
     say(workload.replay.losses == Some(false), &|| "no losses of the original".to_owned());

@@ -497,7 +497,8 @@ where
 
 /// How long packets of `side` take to the other end of the connection of `vector`, as it was captured.
 fn delay(vector: &ConnectionVector, side: Side, config: &Config) -> Duration {
-    let delays = PathDelays::new(vector, config.placement, Default::default(), config.unknown_rtt);
+    let delays =
+        PathDelays::new(vector, config.replay.transits, config.placement, Default::default(), config.unknown_rtt);
     delays.leg(side).to_link + delays.leg(side.other()).from_link
 }
 

@@ -13,7 +13,7 @@ use super::limits::MOST_ADUS;
 use super::lines::Lines;
 use super::notes::Notes;
 use super::read_vectors::ReadVectors;
-use super::stored::{StoredAdu, StoredDatagram, StoredLoss, StoredPause, StoredSynRepeat, StoredVector};
+use super::stored::{StoredAdu, StoredDatagram, StoredDelay, StoredLoss, StoredPause, StoredSynRepeat, StoredVector};
 
 /// Whether `head` begins one of the two forms; another program may have put names in quotation marks.
 pub(super) fn begins(head: &[u8]) -> bool {
@@ -42,7 +42,7 @@ const CONNECTION: [&str; 17] = [
     "t_close_ns",
 ];
 /// The columns of an end, each behind `initiator_` or `acceptor_`.
-const END: [&str; 28] = [
+const END: [&str; 31] = [
     "host_number",
     "address",
     "port",
@@ -71,6 +71,9 @@ const END: [&str; 28] = [
     "prompt_ack_segments",
     "carried_acks",
     "ack_delay_ns",
+    "transit_q10_ns",
+    "transit_q50_ns",
+    "transit_q90_ns",
 ];
 /// The counts of segments of an end, behind those: all of them are filled, or none.
 const SEGMENTS: [&str; 19] = [
@@ -98,7 +101,7 @@ const SEGMENTS: [&str; 19] = [
 const ADU: [&str; 8] =
     ["side", "bytes", "missing_bytes", "wait_ns", "waiter", "first_seen_ns", "last_seen_ns", "packets"];
 /// The columns of lists behind the ADUs, which tables of version 1 lack, and the members of their records.
-const LISTS: [&str; 9] = [
+const LISTS: [&str; 11] = [
     "initiator_pauses",
     "acceptor_pauses",
     "initiator_read_pauses",
@@ -108,11 +111,14 @@ const LISTS: [&str; 9] = [
     "syn_repeats",
     "initiator_losses",
     "acceptor_losses",
+    "initiator_delays",
+    "acceptor_delays",
 ];
 const PAUSE: [&str; 3] = ["after_bytes", "length_ns", "heard_bytes"];
 const DATAGRAM: [&str; 2] = ["bytes", "gap_ns"];
 const SYN_REPEAT: [&str; 3] = ["side", "wait_ns", "answer"];
 const LOSS: [&str; 5] = ["after_bytes", "bytes", "copy", "before_monitor", "repaired_ns"];
+const DELAY: [&str; 2] = ["from_bytes", "delay_ns"];
 /// Columns that hold words; those below hold truth values, all others numbers.
 const WORDS: [&str; 11] = [
     "protocol",
@@ -235,6 +241,8 @@ fn fields(mut stored: StoredVector) -> io::Result<Vec<String>> {
     let syn_repeats = listed(&SYN_REPEAT, stored.syn_repeats.take().unwrap_or_default())?;
     let losses = [&mut stored.initiator_losses, &mut stored.acceptor_losses]
         .map(|losses| listed(&LOSS, losses.take().unwrap_or_default()));
+    let delays = [&mut stored.initiator_delays, &mut stored.acceptor_delays]
+        .map(|delays| listed(&DELAY, delays.take().unwrap_or_default()));
     let value = serde_json::to_value(stored)?;
     let mut fields: Vec<String> = CONNECTION.iter().map(|name| text(&value[*name])).collect();
     for end in ["initiator", "acceptor"] {
@@ -242,7 +250,7 @@ fn fields(mut stored: StoredVector) -> io::Result<Vec<String>> {
         fields.extend(SEGMENTS.iter().map(|name| text(&value[end]["segments"][*name])));
     }
     fields.push(adus);
-    let lists = pauses.into_iter().chain(datagrams).chain([Ok(syn_repeats)]).chain(losses);
+    let lists = pauses.into_iter().chain(datagrams).chain([Ok(syn_repeats)]).chain(losses).chain(delays);
     for list in lists {
         fields.push(list?);
     }
@@ -369,6 +377,8 @@ fn vector(record: &StringRecord) -> Result<ConnectionVector, Flaw> {
     stored.syn_repeats = syn_repeats(rest.next().unwrap_or_default())?;
     stored.initiator_losses = losses(rest.next().unwrap_or_default())?;
     stored.acceptor_losses = losses(rest.next().unwrap_or_default())?;
+    stored.initiator_delays = delays(rest.next().unwrap_or_default())?;
+    stored.acceptor_delays = delays(rest.next().unwrap_or_default())?;
     stored.vector()
 }
 
@@ -439,6 +449,15 @@ fn datagrams(text: &str) -> Result<Option<Vec<StoredDatagram>>, Flaw> {
     some_of(text, &DATAGRAM, "a datagram", "BYTES:GAP_NS, with blanks between datagrams")
 }
 
+/// The delays in a column, if there are any.
+fn delays(text: &str) -> Result<Option<Vec<StoredDelay>>, Flaw> {
+    if text.split_ascii_whitespace().nth(MOST_ADUS).is_some() {
+        return Err(Flaw::new(format!("an end with more than {MOST_ADUS} delays"), ""));
+    }
+    let delays = list(text, &DELAY, "a delay", "FROM_BYTES:DELAY_NS, with blanks between delays")?;
+    Ok((!delays.is_empty()).then_some(delays))
+}
+
 /// The records that a field lists.
 fn list<T: DeserializeOwned>(text: &str, names: &[&str], what: &str, expected: &'static str) -> Result<Vec<T>, Flaw> {
     let record = |item: &str| {
@@ -494,6 +513,9 @@ mod tests {
             prompt_ack_segments: Some(1),
             carried_acks: Some(1),
             ack_delay_ns: Some(1),
+            transit_q10_ns: Some(1),
+            transit_q50_ns: Some(1),
+            transit_q90_ns: Some(1),
             segments: None,
         };
         let adu = StoredAdu {

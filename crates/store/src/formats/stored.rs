@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, LostSegment, Pause, PerSide, Repaired,
-    Repeated, SeenDatagram, Segments, Side, Span, SynRepeat,
+    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, ExtraDelay, Host, Label, LostSegment, Pause, PerSide,
+    Repaired, Repeated, SeenDatagram, Segments, Side, Span, SynRepeat, TransitQuantiles,
 };
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,7 @@ record! {
         initiator_datagrams: Vec<StoredDatagram>, acceptor_datagrams: Vec<StoredDatagram>, syn_repeats: Vec<StoredSynRepeat>,
         initiator_losses: Vec<StoredLoss>, acceptor_losses: Vec<StoredLoss>,
         initiator_read_pauses: Vec<StoredPause>, acceptor_read_pauses: Vec<StoredPause>,
+        initiator_delays: Vec<StoredDelay>, acceptor_delays: Vec<StoredDelay>,
     }
 }
 
@@ -49,6 +50,7 @@ record! {
         min_transit_ns: u64, lead_in_ns: u64, fin_wait_ns: u64, packets: u64, ip_bytes: u64, bare_acks: u64,
         oversized_segments: u64, smallest_datagram_bytes: u32, largest_datagram_bytes: u32, stated_loss_ppm: u32,
         first_flight_bytes: u64, quick_acks: u32, prompt_acks: u32, prompt_ack_segments: u32, carried_acks: u32, ack_delay_ns: u64,
+        transit_q10_ns: u64, transit_q50_ns: u64, transit_q90_ns: u64,
         segments: StoredSegments,
     }
 }
@@ -91,6 +93,11 @@ record! {
 record! {
     /// A data segment that was lost.
     StoredLoss { after_bytes: u64, bytes: u64, copy: u32, before_monitor: bool, repaired_ns: u64; }
+}
+
+record! {
+    /// A delay of an end's data before the monitor.
+    StoredDelay { from_bytes: u64, delay_ns: u64; }
 }
 
 fn name<T: Text>(value: T) -> String {
@@ -138,6 +145,8 @@ impl From<&ConnectionVector> for StoredVector {
             acceptor_losses: stored_losses(&vector.losses.acceptor),
             initiator_read_pauses: stored_pauses(&vector.read_pauses.initiator),
             acceptor_read_pauses: stored_pauses(&vector.read_pauses.acceptor),
+            initiator_delays: stored_delays(&vector.delays.initiator),
+            acceptor_delays: stored_delays(&vector.delays.acceptor),
         }
     }
 }
@@ -178,6 +187,9 @@ impl From<&Endpoint> for StoredEnd {
             prompt_ack_segments: end.acks.map(|acks| acks.prompt_segments),
             carried_acks: end.acks.map(|acks| acks.carried),
             ack_delay_ns: nanos(end.acks.and_then(|acks| acks.delay)),
+            transit_q10_ns: nanos(end.transits.map(|transits| transits.q10)),
+            transit_q50_ns: nanos(end.transits.map(|transits| transits.q50)),
+            transit_q90_ns: nanos(end.transits.map(|transits| transits.q90)),
             segments: end.segments.as_ref().map(StoredSegments::from),
         }
     }
@@ -228,6 +240,23 @@ impl From<&Adu> for StoredAdu {
 /// All of them as they are stored; nothing if there are none.
 fn some_of<T, S>(all: &[T], stored: impl FnMut(&T) -> S) -> Option<Vec<S>> {
     (!all.is_empty()).then(|| all.iter().map(stored).collect())
+}
+
+fn stored_delays(delays: &[ExtraDelay]) -> Option<Vec<StoredDelay>> {
+    let stored = |delay: &ExtraDelay| StoredDelay { from_bytes: delay.from_bytes, delay_ns: delay.delay.as_nanos() };
+    some_of(delays, stored)
+}
+
+/// The delays of an end that sends `bytes`, which come in order and inside them.
+fn delays(stored: Option<Vec<StoredDelay>>, bytes: u64) -> Result<Vec<ExtraDelay>, Flaw> {
+    let delay =
+        |delay: StoredDelay| ExtraDelay { from_bytes: delay.from_bytes, delay: Duration::from_nanos(delay.delay_ns) };
+    let delays: Vec<ExtraDelay> = stored.unwrap_or_default().into_iter().map(delay).collect();
+    let places = delays.iter().map(|delay| delay.from_bytes).chain([bytes]);
+    if !delays.is_empty() && !places.is_sorted_by(|before, after| before < after) {
+        return Err(Flaw::new("delays of an end outside its data or out of order", ""));
+    }
+    Ok(delays)
 }
 
 fn stored_pauses(pauses: &[Pause]) -> Option<Vec<StoredPause>> {
@@ -369,6 +398,7 @@ impl StoredVector {
                 .map(StoredSynRepeat::repeat)
                 .collect::<Result<_, _>>()?,
             read_pauses: PerSide::default(),
+            delays: PerSide::default(),
         };
         for side in Side::BOTH {
             let own = vector.adus.iter().filter(|adu| adu.side == side);
@@ -394,6 +424,10 @@ impl StoredVector {
             initiator: losses(self.initiator_losses, vector.bytes(Side::Initiator))?,
             acceptor: losses(self.acceptor_losses, vector.bytes(Side::Acceptor))?,
         };
+        vector.delays = PerSide {
+            initiator: delays(self.initiator_delays, vector.bytes(Side::Initiator))?,
+            acceptor: delays(self.acceptor_delays, vector.bytes(Side::Acceptor))?,
+        };
         Ok(vector)
     }
 }
@@ -412,6 +446,9 @@ impl StoredEnd {
         let [quick, prompt, prompt_segments, carried] = counts.map(Option::unwrap_or_default);
         let delay = self.ack_delay_ns.map(Duration::from_nanos);
         let acks = has_acks.then_some(AckPolicy { quick, prompt, prompt_segments, carried, delay });
+        let points = [self.transit_q10_ns, self.transit_q50_ns, self.transit_q90_ns];
+        let has_transits = points.iter().any(Option::is_some);
+        let [q10, q50, q90] = points.map(|point| Duration::from_nanos(point.unwrap_or_default()));
         Endpoint {
             host: self.address.map(Host::Address).or(self.host_number.map(Host::Number)),
             port: self.port,
@@ -436,6 +473,7 @@ impl StoredEnd {
             stated_loss_ppm: self.stated_loss_ppm,
             first_flight: self.first_flight_bytes,
             acks,
+            transits: has_transits.then_some(TransitQuantiles { q10, q50, q90 }),
         }
     }
 }

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{
-    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, Host, Label, LostSegment, Pause, Repaired, Repeated,
-    SeenDatagram, Segments, Side, Span, SynAnswer, SynRepeat,
+    AckPolicy, Adu, ConnectionVector, DatagramSizes, Endpoint, ExtraDelay, Host, Label, LostSegment, Pause, Repaired,
+    Repeated, SeenDatagram, Segments, Side, Span, SynAnswer, SynRepeat, TransitQuantiles,
 };
 
 use crate::table::{Column, Row, column, derived, element, list};
@@ -55,6 +55,7 @@ impl Row for ConnectionVector {
         }
         for side in Side::BOTH {
             columns.extend(habit_columns(side));
+            columns.extend(transit_columns(side));
         }
         columns.push(adus());
         columns.extend([
@@ -67,6 +68,8 @@ impl Row for ConnectionVector {
             losses("acceptor_losses", |v| &v.losses.acceptor, |v| &mut v.losses.acceptor),
             pauses("initiator_read_pauses", |v| &v.read_pauses.initiator, |v| &mut v.read_pauses.initiator),
             pauses("acceptor_read_pauses", |v| &v.read_pauses.acceptor, |v| &mut v.read_pauses.acceptor),
+            delays("initiator_delays", |v| &v.delays.initiator, |v| &mut v.delays.initiator),
+            delays("acceptor_delays", |v| &v.delays.acceptor, |v| &mut v.delays.acceptor),
         ]);
         columns
     }
@@ -74,7 +77,7 @@ impl Row for ConnectionVector {
     fn weight(&self) -> usize {
         let of_ends = Side::BOTH.map(|side| {
             let pauses = self.pauses[side].len() + self.read_pauses[side].len();
-            pauses + self.datagrams[side].len() + self.losses[side].len()
+            pauses + self.datagrams[side].len() + self.losses[side].len() + self.delays[side].len()
         });
         1 + self.adus.len() + self.syn_repeats.len() + of_ends.iter().sum::<usize>()
     }
@@ -160,6 +163,7 @@ fn end_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         stated_loss_ppm: _,
         first_flight: _,
         acks: _,
+        transits: _,
     } = Endpoint::default();
     vec![
         end!("port", port),
@@ -297,6 +301,27 @@ fn habit_columns(side: Side) -> [Column<ConnectionVector>; 6] {
     ]
 }
 
+/// The columns of the distribution of an end's transit times.
+fn transit_columns(side: Side) -> [Column<ConnectionVector>; 3] {
+    macro_rules! transit {
+        ($name:literal, $field:ident) => {
+            column(
+                &name(side, $name),
+                move |v: &ConnectionVector| v.ends[side].transits.map(|transits| transits.$field),
+                move |v, x: Option<Duration>| {
+                    if let Some(x) = x {
+                        v.ends[side].transits.get_or_insert_default().$field = x;
+                    }
+                },
+            )
+            .since(2)
+        };
+    }
+    // A field added to it must become a column: this stops compiling until it does.
+    let TransitQuantiles { q10: _, q50: _, q90: _ } = TransitQuantiles::default();
+    [transit!("transit_q10_ns", q10), transit!("transit_q50_ns", q50), transit!("transit_q90_ns", q90)]
+}
+
 /// The list of ADUs.
 fn adus() -> Column<ConnectionVector> {
     let blank = Adu {
@@ -386,4 +411,17 @@ fn losses(
         element("repaired_ns", |lost: &LostSegment| lost.repaired, |lost, x| lost.repaired = x),
     ];
     list(name, LostSegment::default(), get, get_mut, members).since(2)
+}
+
+/// The delays of one end's data before the monitor.
+fn delays(
+    name: &str,
+    get: fn(&ConnectionVector) -> &Vec<ExtraDelay>,
+    get_mut: fn(&mut ConnectionVector) -> &mut Vec<ExtraDelay>,
+) -> Column<ConnectionVector> {
+    let members = vec![
+        element("from_bytes", |delay: &ExtraDelay| delay.from_bytes, |delay, x| delay.from_bytes = x),
+        element("delay_ns", |delay: &ExtraDelay| delay.delay, |delay, x| delay.delay = x),
+    ];
+    list(name, ExtraDelay::default(), get, get_mut, members).since(2)
 }

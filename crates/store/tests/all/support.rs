@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{
-    AckPolicy, Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, Host, InitiatorRule, IpVersion, Label,
-    LinkSide, LostSegment, Pattern, Pause, PerSide, Protocol, SeenDatagram, Segments, Side, Span, SynAnswer, SynRepeat,
+    AckPolicy, Adu, Close, ConnectionVector, DatagramSizes, Endpoint, Evidence, ExtraDelay, Host, InitiatorRule,
+    IpVersion, Label, LinkSide, LostSegment, Pattern, Pause, PerSide, Protocol, SeenDatagram, Segments, Side, Span,
+    SynAnswer, SynRepeat, TransitQuantiles,
 };
 use proptest::prelude::*;
 
@@ -89,9 +90,10 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
             delay,
         },
     );
-    let habits = (optional(), prop::option::of(acks));
+    let transits = [(); 3].map(|()| duration()).prop_map(|[q10, q50, q90]| TransitQuantiles { q10, q50, q90 });
+    let habits = (optional(), prop::option::of(acks), prop::option::of(transits));
     (who, tcp, times, packets, sizes, segments(), any::<Option<u32>>(), habits).prop_map(
-        |(who, tcp, times, packets, datagram_sizes, segments, stated_loss_ppm, (first_flight, acks))| {
+        |(who, tcp, times, packets, datagram_sizes, segments, stated_loss_ppm, (first_flight, acks, transits))| {
             let ((host, port), (syn_seen, rst_seen, mss, windows, options)) = (who, tcp);
             let ([sack, timestamps, ecn], (packets, ip_bytes, bare_acks, oversized)) = (options, packets);
             let (max_window, max_window_unscaled, window_scale) = windows;
@@ -120,6 +122,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
                 stated_loss_ppm,
                 first_flight,
                 acks,
+                transits,
             }
         },
     )
@@ -145,7 +148,7 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
     );
     let evidence =
         prop::sample::select(vec![Evidence::Packets, Evidence::VectorFile, Evidence::FlowRecord, Evidence::Model]);
-    let places = [(); 4].map(|()| prop::collection::vec((any::<u16>(), duration()), 0..4));
+    let places = [(); 6].map(|()| prop::collection::vec((any::<u16>(), duration()), 0..4));
     let datagram = (1..100_000u32, duration()).prop_map(|(bytes, gap)| SeenDatagram { bytes, gap });
     let units = prop::option::of(prop::collection::vec(prop::collection::vec(datagram, 2..4), 6));
     let answer = prop::sample::select(vec![SynAnswer::None, SynAnswer::Reset, SynAnswer::Syn]);
@@ -162,10 +165,15 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
             };
             let [syn_rtt, stated_rtt, lifetime, t_close] = times;
             let (id, start, initiator_side, initiator_rule, pattern, complete, handshake_repeated) = identity;
-            let [of_initiator, of_acceptor, read_by_initiator, read_by_acceptor] = places;
+            let [of_initiator, of_acceptor, read_by_initiator, read_by_acceptor, late_initiator, late_acceptor] =
+                places;
             let read_pauses = PerSide {
                 initiator: pauses(&adus, Side::Acceptor, read_by_initiator),
                 acceptor: pauses(&adus, Side::Initiator, read_by_acceptor),
+            };
+            let delays = PerSide {
+                initiator: delays(&adus, Side::Initiator, late_initiator),
+                acceptor: delays(&adus, Side::Acceptor, late_acceptor),
             };
             let pauses = PerSide {
                 initiator: pauses(&adus, Side::Initiator, of_initiator),
@@ -192,6 +200,7 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
                 adus,
                 pauses,
                 read_pauses,
+                delays,
                 datagrams,
                 losses,
                 syn_repeats,
@@ -246,6 +255,12 @@ fn losses(adus: &[Adu], side: Side, lost: &[(u16, u32, bool)]) -> Vec<LostSegmen
     let mut losses: Vec<_> = lost.iter().map(segment).collect();
     losses.sort_by_key(|lost| (lost.after_bytes, lost.copy));
     losses
+}
+
+/// Delays of the data of `side`, from these shares of it on.
+fn delays(adus: &[Adu], side: Side, places: Vec<(u16, Duration)>) -> Vec<ExtraDelay> {
+    let places = pauses(adus, side, places).into_iter();
+    places.map(|Pause { after_bytes, length, .. }| ExtraDelay { from_bytes: after_bytes, delay: length }).collect()
 }
 
 /// `count` plain connections of one request and one response, `gap` apart.
