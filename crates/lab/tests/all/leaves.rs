@@ -107,7 +107,10 @@ fn sessions_have_connections_of_their_own() {
         }
         // On a host that is late, to as many as were due while it was away.
         assert!(came.connections.abs_diff(sent.connections) <= 3 + sent.connections / 2, "{sent:?}, {came:?}");
-        assert_eq!(sent.bytes, 160 * sent.blocks);
+        // The end may come between the time a block is due and its bytes, in each connection.
+        let due = 160 * sent.blocks;
+        assert!((due.saturating_sub(160 * sent.connections)..=due).contains(&sent.bytes), "{sent:?}");
+        assert_eq!(sent.bytes % 160, 0, "{sent:?}");
     }
     let web = Traffic::Burstq {
         blocksize: Parameter::Call(Call { min: Some(8.0), ..Call::new("ftpItemSize") }),
