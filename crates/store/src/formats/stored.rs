@@ -412,8 +412,8 @@ impl StoredVector {
             acceptor: pauses(self.acceptor_pauses, acceptor, initiator)?,
         };
         vector.read_pauses = PerSide {
-            initiator: pauses(self.initiator_read_pauses, acceptor, initiator)?,
-            acceptor: pauses(self.acceptor_read_pauses, initiator, acceptor)?,
+            initiator: pauses(self.initiator_read_pauses, acceptor, 0)?,
+            acceptor: pauses(self.acceptor_read_pauses, initiator, 0)?,
         };
         let own = |side: Side| vector.adus.iter().filter(move |adu| adu.side == side);
         vector.datagrams = PerSide {

@@ -66,8 +66,8 @@ impl Row for ConnectionVector {
             syn_repeats(),
             losses("initiator_losses", |v| &v.losses.initiator, |v| &mut v.losses.initiator),
             losses("acceptor_losses", |v| &v.losses.acceptor, |v| &mut v.losses.acceptor),
-            pauses("initiator_read_pauses", |v| &v.read_pauses.initiator, |v| &mut v.read_pauses.initiator),
-            pauses("acceptor_read_pauses", |v| &v.read_pauses.acceptor, |v| &mut v.read_pauses.acceptor),
+            read_pauses("initiator_read_pauses", |v| &v.read_pauses.initiator, |v| &mut v.read_pauses.initiator),
+            read_pauses("acceptor_read_pauses", |v| &v.read_pauses.acceptor, |v| &mut v.read_pauses.acceptor),
             delays("initiator_delays", |v| &v.delays.initiator, |v| &mut v.delays.initiator),
             delays("acceptor_delays", |v| &v.delays.acceptor, |v| &mut v.delays.acceptor),
         ]);
@@ -359,7 +359,7 @@ fn adus() -> Column<ConnectionVector> {
     )
 }
 
-/// The pauses of one end while it writes or reads.
+/// The pauses of one end while it writes.
 fn pauses(
     name: &str,
     get: fn(&ConnectionVector) -> &Vec<Pause>,
@@ -369,6 +369,19 @@ fn pauses(
         element("after_bytes", |pause: &Pause| pause.after_bytes, |pause, x| pause.after_bytes = x),
         element("length_ns", |pause: &Pause| pause.length, |pause, x| pause.length = x),
         element("heard_bytes", |pause: &Pause| pause.heard, |pause, x| pause.heard = x),
+    ];
+    list(name, Pause::default(), get, get_mut, members).since(2)
+}
+
+/// The pauses of one end while it reads: it waits for nothing that the other end sends.
+fn read_pauses(
+    name: &str,
+    get: fn(&ConnectionVector) -> &Vec<Pause>,
+    get_mut: fn(&mut ConnectionVector) -> &mut Vec<Pause>,
+) -> Column<ConnectionVector> {
+    let members = vec![
+        element("after_bytes", |pause: &Pause| pause.after_bytes, |pause, x| pause.after_bytes = x),
+        element("length_ns", |pause: &Pause| pause.length, |pause, x| pause.length = x),
     ];
     list(name, Pause::default(), get, get_mut, members).since(2)
 }
