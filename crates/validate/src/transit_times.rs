@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use flowloom_core::distribution::{Distribution, Law};
-use flowloom_core::path::{Jitter, TransitModel, delay_of};
+use flowloom_core::path::{Ends, Jitter, TransitModel, delay_of};
 use flowloom_core::record::{Record, Recorder};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::{self, Profile};
@@ -228,7 +228,7 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
             rows.push(Row::new(GROUP, row, SOURCE, Expected::Exactly(0.0), changes as f64));
             let mut held = free;
             hold(&mut held, 20, 1.0);
-            let as_seen = |config: &mut Config| config.replay.transits = TransitModel::AsSeen;
+            let as_seen = |config: &mut Config| config.replay.transits = TransitModel::AsSeen(Ends::Both);
             let seen = monitored(held.clone(), profile, as_seen);
             let Found { all, within_tick, wrong, .. } = found(&held, &seen);
             let row = format!("{what}: share of {all} delays before the monitor found within a tick and 0.2 ms");

@@ -22,5 +22,5 @@ pub use loss::{GilbertElliott, Loss, LossModel, PacketList, PacketListError};
 pub use rules::{Flow, FlowTable, FlowValues, LossRate, Matching, Rule, Rules};
 pub use schedule::{Schedule, Trace, TraceError};
 pub use token_bucket::{BucketConfig, BucketError, Policer, TokenBucket};
-pub use transits::TransitModel;
+pub use transits::{Ends, TransitModel};
 pub use transmitter::{Line, Transmitter};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::contract::{Machine, check};
-use crate::path::TransitModel;
+use crate::path::{Ends, TransitModel};
 use crate::play::{Correction, MIN_WAIT, ReplayModel, Waits};
 use crate::time::{Duration, Time};
 use crate::workload::*;
@@ -100,7 +100,7 @@ fn the_transit_that_is_replayed_is_taken_out() {
     vector.ends.acceptor.transits = Some(TransitQuantiles { q10: q50, q50, q90: q50 });
     let of = |transits| waits(&Script::new(&vector, &ReplayModel { transits, ..CORRECTED }));
     assert_eq!(of(TransitModel::Minimum), [0.0, 0.109, 1.20, 0.0].map(seconds));
-    assert_eq!(of(TransitModel::Median), [0.0, 0.059, 1.20, 0.0].map(seconds));
+    assert_eq!(of(TransitModel::Median(Ends::Both)), [0.0, 0.059, 1.20, 0.0].map(seconds));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn delays_before_the_monitor_are_no_waits() {
     vector.delays.acceptor = delays(&[(0, 0), (499, 25)]);
     let of = |model| waits(&Script::new(&vector, &model));
     // The lead-in was 30 ms shorter; 849 ms contain 200 and lack 10; the pause lacks 200; 100 ms contain the acceptor's transit alone.
-    let as_seen = ReplayModel { transits: TransitModel::AsSeen, ..CORRECTED };
+    let as_seen = ReplayModel { transits: TransitModel::AsSeen(Ends::Both), ..CORRECTED };
     assert_eq!(of(as_seen), [0.27, 0.659, 0.22, 0.060, 1.0, 0.02].map(seconds));
     assert_eq!(of(CORRECTED), [0.3, 0.849, 0.02, 0.060, 1.0, 0.02].map(seconds));
     let uncorrected = Waits { min: Duration::ZERO, correct: Correction::None };

@@ -1,6 +1,6 @@
 //! `[workload.replay]`: which of what vectors say of their ends, beside data units, is replayed (methods A.13).
 
-use flowloom_core::path::TransitModel;
+use flowloom_core::path::{Ends, TransitModel};
 use flowloom_core::tcp::keys::{Stated, Tcp};
 use flowloom_sim::AsCaptured;
 use schemars::JsonSchema;
@@ -30,7 +30,8 @@ pub struct Replay {
     pub losses: Option<bool>,
     /// Pauses of ends that do not read, by which their receive window closes (methods A.13.12); default: true.
     pub reads: bool,
-    /// Transit times between the monitor and each end (methods A.13.9); default: min.
+    /// Transit times between the monitor and each end (methods A.13.9); default: as-seen. Where the experiment changes the network, ends to the
+    /// right of the monitor have the shortest: their packets may have waited for the link whose place another takes.
     pub rtt: RoundTrips,
 }
 
@@ -39,11 +40,11 @@ pub struct Replay {
 #[serde(rename_all = "kebab-case")]
 pub enum RoundTrips {
     /// The shortest.
-    #[default]
     Min,
     /// The median of those that no acknowledgement policy delayed.
     Median,
     /// The shortest, and the delays of data beyond that where its sender's clock tells them; of other ends the median.
+    #[default]
     AsSeen,
 }
 
@@ -61,8 +62,8 @@ impl RoundTrips {
     pub fn model(self) -> TransitModel {
         match self {
             RoundTrips::Min => TransitModel::Minimum,
-            RoundTrips::Median => TransitModel::Median,
-            RoundTrips::AsSeen => TransitModel::AsSeen,
+            RoundTrips::Median => TransitModel::Median(Ends::Both),
+            RoundTrips::AsSeen => TransitModel::AsSeen(Ends::Both),
         }
     }
 }

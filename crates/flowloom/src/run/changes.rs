@@ -2,6 +2,7 @@
 //! with any of it answers another question than whether it is the capture.
 
 use flowloom_core::extract::TrafficSeries;
+use flowloom_core::play::ReplayModel;
 use flowloom_core::tcp::keys::Stated;
 use flowloom_sim::keys::Topology;
 use flowloom_store::workload::WorkloadFacts;
@@ -47,17 +48,20 @@ pub fn changes(experiment: &Experiment, source: &Source) -> Vec<String> {
     found
 }
 
-/// Whether the losses of the original are replayed where the experiment does not say: a network that is not the original's makes losses
-/// of its own.
-pub fn replays_losses(experiment: &Experiment, facts: &WorkloadFacts) -> bool {
+/// What of the vectors is replayed. A network that is not the original's makes losses of its own, unless those of the original are asked
+/// for, and what its link delays is not what the original's did.
+pub fn replay_model(experiment: &Experiment, facts: &WorkloadFacts) -> ReplayModel {
     let workload = &experiment.workload;
-    let is_the_originals = || {
-        workload.rtt.keeps_all()
-            && workload.load.is_none()
-            && workload.loss == LossChoice::None
-            && of_network(experiment, facts).is_empty()
-    };
-    workload.replay.losses.unwrap_or_else(is_the_originals)
+    let is_the_originals = workload.rtt.keeps_all()
+        && workload.load.is_none()
+        && workload.loss == LossChoice::None
+        && of_network(experiment, facts).is_empty();
+    let model = workload.replay_model();
+    ReplayModel {
+        losses: workload.replay.losses.unwrap_or(is_the_originals),
+        transits: if is_the_originals { model.transits } else { model.transits.elsewhere() },
+        ..model
+    }
 }
 
 /// What differs of the network.
@@ -89,6 +93,7 @@ fn constrains(network: &Network, facts: &WorkloadFacts) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use flowloom_core::path::{Ends, TransitModel};
     use flowloom_core::time::Duration;
 
     use super::*;
@@ -120,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_are_replayed_over_the_originals_network() {
+    fn losses_and_delays_of_the_link_are_replayed_over_the_originals_network() {
         let mut facts = Source::none().facts;
         facts.capture.peak_10ms_bytes = 10_000;
         for (key, value, expected) in [
@@ -134,9 +139,17 @@ mod tests {
             ("workload.replay.losses", "false", false),
         ] {
             let experiment = Experiment::of("a.pcap").with(key, value).unwrap();
-            assert_eq!(replays_losses(&experiment, &facts), expected, "{key} = {value}");
+            let model = replay_model(&experiment, &facts);
+            assert_eq!(model.losses, expected, "{key} = {value}");
+            let is_the_originals = expected || key == "workload.replay.losses";
+            let transits = match key {
+                // Transits that were not measured have nothing above the shortest.
+                "workload.rtt" => TransitModel::Minimum,
+                _ => TransitModel::AsSeen(if is_the_originals { Ends::Both } else { Ends::Left }),
+            };
+            assert_eq!(model.transits, transits, "{key} = {value}");
             let asked = experiment.with("workload.replay.losses", "true").unwrap();
-            assert!(replays_losses(&asked, &facts), "{key} = {value}");
+            assert!(replay_model(&asked, &facts).losses, "{key} = {value}");
         }
     }
 
@@ -153,6 +166,8 @@ mod tests {
             ("workload.t-close", "false", "no time to close"),
             ("workload.replay.syn", "false", "no repeated SYNs"),
             ("workload.replay.losses", "false", "no losses of the original"),
+            ("workload.replay.rtt", "min", "transit times min"),
+            ("workload.replay.reads", "false", "no pauses of readers"),
             ("tcp.initial-window", "32", "initial window of 32 MSS"),
             ("tcp.timestamps", "false", "options of [tcp]"),
             ("workload.replay.options", "false", "options of [tcp]"),

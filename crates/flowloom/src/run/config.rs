@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use flowloom_core::extract::TrafficSeries;
 use flowloom_core::path::{Placement, Trace};
-use flowloom_core::play::ReplayModel;
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Rate, three_digits};
 use flowloom_core::workload::LinkSide;
@@ -13,7 +12,7 @@ use flowloom_sim::{Config, LinkNumber, Summary};
 
 use crate::error::{Error, KeyError};
 use crate::experiment::{DatagramModel, Experiment, LossChoice, Network, Part, Quantity, RateChoice, Shape};
-use crate::run::changes::replays_losses;
+use crate::run::changes::replay_model;
 use crate::run::senders::Senders;
 use crate::workload::source::Source;
 
@@ -55,7 +54,7 @@ pub fn config(
         classes: senders.classes(),
         traced: experiment.measure.tcp_trace.traced(),
         rules: network.rules.clone().with_measured_loss(experiment.workload.loss == LossChoice::Measured),
-        replay: ReplayModel { losses: replays_losses(experiment, facts), ..experiment.workload.replay_model() },
+        replay: replay_model(experiment, facts),
         placement: Placement::Measured,
         unknown_rtt: Duration::from_nanos(facts.rtt_median_ns.unwrap_or(UNKNOWN_RTT.as_nanos())),
         drain: experiment.measure.drain.value,
