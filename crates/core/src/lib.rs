@@ -8,6 +8,7 @@
 //! | `wire` | packets as they are on the wire, one file per layer |
 //! | `extract` | packets into connection vectors: `front`, `part`, `merger` are the three machines; `end` and `observer` know one end and both; `adus` infers epochs and waits, `exchange` the pattern, `recovery` what a retransmission was, `datagrams` and `flow` UDP and QUIC; `conversations/` (Cáceres) |
 //! | `workload` | the connection vector |
+//! | `transits` | which of its transit times a replay has |
 //! | `distribution` | distributions of delays, sizes and counts, as files spell them and as they are drawn |
 //! | `play` | what an end does and when: `player`, over TCP or in datagrams; `reader`, when it does not read; `waits` decides which part of a wait is replayed; `prefill` begins a run in the middle of a workload; `conversation` draws conversations of tcplib |
 //! | `tcp` | TCP: `sender/` (recovery in `repair`, reductions in `usage`, `bursts`, `undo`), `receiver`, `scoreboard`, `rack`, `prr`; congestion control in `congestion/`, one file per algorithm; a user's own implements `CongestionControl` |
@@ -37,6 +38,7 @@ pub mod rng;
 pub mod sketch;
 pub mod tcp;
 pub mod time;
+pub mod transits;
 pub mod units;
 pub mod wire;
 pub mod workload;

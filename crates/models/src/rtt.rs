@@ -206,7 +206,8 @@ impl Published {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flowloom_core::path::{PathDelays, Placement, Propagation, TransitModel};
+    use flowloom_core::path::{PathDelays, Placement, Propagation};
+    use flowloom_core::transits::TransitModel;
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 

@@ -2,8 +2,8 @@
 //! connection's round-trip time is laid out around the monitored link (methods M.1).
 
 use super::rules::FlowValues;
-use super::transits::TransitModel;
 use crate::time::{Duration, Time};
+use crate::transits::TransitModel;
 use crate::units::{Rate, Serialiser};
 use crate::workload::{ConnectionVector, LinkSide, PerSide, Side};
 

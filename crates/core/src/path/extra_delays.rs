@@ -3,12 +3,6 @@
 use crate::time::{Duration, Time};
 use crate::workload::ExtraDelay;
 
-/// The delay of the byte at `place` of an end's data, of which `delays` tells.
-pub fn delay_of(delays: &[ExtraDelay], place: u64) -> Duration {
-    let known = delays.partition_point(|delay| delay.from_bytes <= place);
-    known.checked_sub(1).map_or(Duration::ZERO, |at| delays[at].delay)
-}
-
 /// The packets of one end on their way to its [`DelayBox`](super::DelayBox). A packet with bytes that were never sent before waits for as
 /// long as the last of them did in the original. Packets keep their order; what is sent again waits for those before it alone.
 ///
@@ -83,12 +77,8 @@ mod tests {
     }
 
     #[test]
-    fn delays_hold_from_their_byte_on() {
-        for (place, millis) in [(0, 0), (1_999, 0), (2_000, 50), (2_999, 50), (3_000, 20), (u64::MAX, 0)] {
-            assert_eq!(delay_of(&delays(), place), Duration::from_millis(millis), "{place}");
-        }
-        assert_eq!(delay_of(&[], 7), Duration::ZERO);
+    fn no_delay_is_none_to_replay() {
         assert_eq!(ExtraDelays::new(&[]), None);
-        assert_eq!(ExtraDelays::new(&delays()[..1]), None, "no delay is none to replay");
+        assert_eq!(ExtraDelays::new(&delays()[..1]), None);
     }
 }

@@ -10,11 +10,10 @@ pub mod loss;
 pub mod rules;
 pub mod schedule;
 pub mod token_bucket;
-mod transits;
 pub mod transmitter;
 
 pub use delay_box::{DelayBox, Leg, PathDelays, Placement, Propagation};
-pub use extra_delays::{ExtraDelays, delay_of};
+pub use extra_delays::ExtraDelays;
 pub use impairments::{Fate, Impaired, Impairments, Jitter, LossBehind, Reorder, Reordering};
 pub use link::{Link, LinkEvent, Offered, Passage};
 pub use link_statistics::LinkStatistics;
@@ -22,5 +21,4 @@ pub use loss::{GilbertElliott, Loss, LossModel, PacketList, PacketListError};
 pub use rules::{Flow, FlowTable, FlowValues, LossRate, Matching, Rule, Rules};
 pub use schedule::{Schedule, Trace, TraceError};
 pub use token_bucket::{BucketConfig, BucketError, Policer, TokenBucket};
-pub use transits::{Ends, TransitModel};
 pub use transmitter::{Line, Transmitter};

@@ -1,7 +1,7 @@
 //! Runs that begin in the middle of a workload, with the connections in progress that are active then (methods M.4).
 
-use crate::path::delay_of;
 use crate::time::{Duration, Time};
+use crate::transits::delay_of;
 use crate::workload::{Adu, Close, ConnectionVector, ExtraDelay, Pattern, PerSide, Side};
 
 /// A run that begins when its workload has gone on for a while.

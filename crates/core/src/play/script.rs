@@ -1,8 +1,8 @@
 //! What is replayed of one connection vector.
 
-use crate::path::delay_of;
 use crate::play::waits::{Correction, ReplayModel};
 use crate::time::{Duration, Time};
+use crate::transits::delay_of;
 use crate::workload::{Adu, Close, ConnectionVector, Pattern, PerSide, Side, sum};
 
 /// One write of an ADU, mostly all of it, and the wait before it.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::contract::{Machine, check};
-use crate::path::{Ends, TransitModel};
 use crate::play::{Correction, MIN_WAIT, ReplayModel, Waits};
 use crate::time::{Duration, Time};
+use crate::transits::{Ends, TransitModel};
 use crate::workload::*;
 
 use Side::{Acceptor as A, Initiator as I};

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::path::TransitModel;
 use crate::time::Duration;
+use crate::transits::TransitModel;
 
 /// Quiet times shorter than this may be network effects (methods A.5.9).
 pub const MIN_WAIT: Duration = Duration::from_millis(500);

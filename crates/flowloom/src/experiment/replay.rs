@@ -1,7 +1,7 @@
 //! `[workload.replay]`: which of what vectors say of their ends, beside data units, is replayed (methods A.13).
 
-use flowloom_core::path::{Ends, TransitModel};
 use flowloom_core::tcp::keys::{Stated, Tcp};
+use flowloom_core::transits::{Ends, TransitModel};
 use flowloom_sim::AsCaptured;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use flowloom_core::extract::Missing;
-use flowloom_core::path::TransitModel;
 use flowloom_core::play::{self, Prefill, ReplayModel};
 use flowloom_core::time::Duration;
+use flowloom_core::transits::TransitModel;
 use flowloom_core::units::{Limit, ParseQuantityError};
 use flowloom_models::generate::SourceModel;
 use flowloom_models::{MOST_WINDOW, Structure};

@@ -93,8 +93,8 @@ fn constrains(network: &Network, facts: &WorkloadFacts) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use flowloom_core::path::{Ends, TransitModel};
     use flowloom_core::time::Duration;
+    use flowloom_core::transits::{Ends, TransitModel};
 
     use super::*;
     use crate::workload::generation::Blocks;

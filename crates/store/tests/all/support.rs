@@ -167,9 +167,14 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
             let (id, start, initiator_side, initiator_rule, pattern, complete, handshake_repeated) = identity;
             let [of_initiator, of_acceptor, read_by_initiator, read_by_acceptor, late_initiator, late_acceptor] =
                 places;
+            let read = |sender, places| {
+                let waits_for_nothing = |pause| Pause { heard: None, ..pause };
+                let pauses = pauses(&adus, sender, places).into_iter().map(waits_for_nothing);
+                pauses.filter(|pause| pause.after_bytes > 0).collect()
+            };
             let read_pauses = PerSide {
-                initiator: pauses(&adus, Side::Acceptor, read_by_initiator),
-                acceptor: pauses(&adus, Side::Initiator, read_by_acceptor),
+                initiator: read(Side::Acceptor, read_by_initiator),
+                acceptor: read(Side::Initiator, read_by_acceptor),
             };
             let delays = PerSide {
                 initiator: delays(&adus, Side::Initiator, late_initiator),

@@ -13,7 +13,7 @@ pub enum TransitModel {
     Minimum,
     /// The median of those that no acknowledgement policy delayed; where it is not known, the shortest.
     Median(Ends),
-    /// The shortest, and the delays of each end's data beyond that ([`ExtraDelays`](super::ExtraDelays)) where its clock tells them; of
+    /// The shortest, and the delays of each end's data beyond that ([`ExtraDelays`](crate::path::ExtraDelays)) where its clock tells them; of
     /// other ends the median.
     AsSeen(Ends),
 }
@@ -64,6 +64,12 @@ impl Ends {
     fn has(self, vector: &ConnectionVector, side: Side) -> bool {
         self == Ends::Both || (side == Side::Initiator) == (vector.initiator_side == LinkSide::Left)
     }
+}
+
+/// The delay of the byte at `place` of an end's data, of which `delays` tells.
+pub fn delay_of(delays: &[ExtraDelay], place: u64) -> Duration {
+    let known = delays.partition_point(|delay| delay.from_bytes <= place);
+    known.checked_sub(1).map_or(Duration::ZERO, |at| delays[at].delay)
 }
 
 #[cfg(test)]
@@ -117,5 +123,15 @@ mod tests {
             assert_eq!(of(as_seen.elsewhere(), &vector), [delayed, least]);
             assert_eq!(of(TransitModel::Minimum.elsewhere(), &vector), [least, least]);
         }
+    }
+
+    #[test]
+    fn delays_hold_from_their_byte_on() {
+        let delay = |(from_bytes, millis)| ExtraDelay { from_bytes, delay: Duration::from_millis(millis) };
+        let delays = [(0, 0), (2_000, 50), (3_000, 20)].map(delay);
+        for (place, millis) in [(0, 0), (1_999, 0), (2_000, 50), (2_999, 50), (3_000, 20), (u64::MAX, 20)] {
+            assert_eq!(delay_of(&delays, place), Duration::from_millis(millis), "{place}");
+        }
+        assert_eq!(delay_of(&[], 7), Duration::ZERO);
     }
 }
