@@ -36,17 +36,23 @@ const TERMS_AND_EXIT_CODES: &str = "\
 Terms:
   connection vector  what both ends of a connection sent, and how long their applications waited
   wait               time in which an application has nothing to send, such as think time
-  workload           a file of connection vectors
+  workload           a file of connection vectors, and of UDP and QUIC flows
   experiment         a TOML file: workload, network, TCP, measurement, seeds
   run folder         the results of a run: tables, run.json, report.html
   live run           a run with kernel TCP over an emulated path, in real time
   lab                hosts that run experiments together: a controller, and an agent on each host
 
+Values:
+  TIME   a number with its unit: 20ms, 60s, 10min, 1h (also ns, us)
+  RATE   a number with its unit: 10mbit, 1gbit; a plain number is bit/s
+  LIMIT  packets, 500p, or bytes, 64k (k is 1,024)
+  SIZE   bytes of memory: 500mb, 4gb
+
 Exit codes:
   0  success
   1  failure
   2  wrong usage: error in options, an experiment or a script
-  3  interruption, or a run that is INVALID or has failed parts
+  3  interrupted; or a run that is INVALID or partly failed
   4  difference found by compare --check or lab format --check
 
 First steps: flowloom run CAPTURE, then docs/start/first-run.md.";
@@ -76,7 +82,7 @@ Examples:
   flowloom extract left.pcap right.pcap -o both.parquet --inside 10.0.0.0/8
   flowloom extract ring/ -o week.parquet
   tcpdump -w - -s 96 tcp | flowloom extract - -o live.parquet
-  flowloom extract --interface eth0 --duration 10m -o live.parquet
+  flowloom extract --interface eth0 --duration 10min -o live.parquet
   flowloom extract campus.pcap -o campus.parquet --hosts cryptopan --key campus.key")]
     Extract(Extract),
     /// Convert workloads, or the results of a run, to another format
@@ -126,7 +132,7 @@ Examples:
   flowloom fit campus.pcap --model swing -o swing.json
   flowloom fit campus.pcap --model harpoon -o campus.xml")]
     Fit(Box<Fit>),
-    /// Compute the transmission efficiency of tunnels, other framings and cells
+    /// Compute how many bytes tunnels, other framings and cells add
     #[command(after_help = overhead::AFTER_HELP)]
     Overhead(Box<Overhead>),
     /// Generate or transform the workload of an experiment
@@ -143,8 +149,8 @@ Examples:
     /// Find the model rates that produce a target load
     #[command(after_help = "\
 The experiment needs a model with a rate in [workload], network.bottleneck.rate and
-measure.duration. Flowloom simulates the model over links that are ten times as fast, always with
-the same random numbers, and changes the rates until the traffic in measure.window is within 0.5 %
+measure.duration. Flowloom simulates the model over links ten times as fast as yours, with the same
+random numbers each time, and adjusts the rates until the traffic in measure.window is within 0.5 %
 of the target load. With -o it writes an experiment for each load, such as calibrated/web-85.toml.
 
 Examples:
@@ -164,7 +170,7 @@ Examples:
     Run(Box<Run>),
     /// Run your own program over the emulated link of an experiment
     #[command(after_help = "\
-The command is a live run (docs/guide/live.md) that ends with the program, and exits with the
+A shell run is a live run (docs/guide/live.md): it ends when your program ends, and exits with that
 program's code. Connections of the workload start during measure.duration.
 
 Environment of the program and of its peer:
@@ -209,7 +215,7 @@ manifest.json (docs/reference/schemas.md). The exit code is 1 if a file is damag
 
 Lines of the answer:
   whole        the file has the bytes that were written
-  unprotected  the file can be read and has no digest; earlier versions wrote none
+  unprotected  the file can be read but has no digest (written by an earlier version)
   unlisted     manifest.json or index.json does not list it: another program put it there, or
                renamed it
   damaged      the file has other bytes than were written, or cannot be read
@@ -342,7 +348,7 @@ pub enum HostChoice {
     Number,
     /// Addresses encrypted with Crypto-PAn, which keeps common prefixes
     Cryptopan,
-    /// Addresses as captured, for your own use
+    /// Addresses as captured; do not publish such a workload
     Captured,
 }
 
@@ -361,7 +367,7 @@ impl From<HostChoice> for flowloom::HostChoice {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Addresses")]
 pub struct Hosts {
-    /// Host information to keep [default: none, or that of a Flowloom file]
+    /// Addresses to keep in the output [default: none; of a Flowloom workload, those that it has]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub hosts: Option<HostChoice>,
     /// Key file for --hosts cryptopan: 32 bytes or 64 hexadecimal digits
@@ -505,10 +511,10 @@ pub struct Describe {
     /// Replace the HTML file if it exists
     #[arg(long, requires = "html")]
     pub force: bool,
-    /// Also describe the conversations of captures by application (Cáceres 1992)
+    /// Also describe conversations by application, as in Cáceres 1992 (docs/guide/describe.md); captures only
     #[arg(long)]
     pub conversations: bool,
-    /// Idle time after which a conversation ends
+    /// With --conversations: idle time after which a conversation ends
     #[arg(long, value_name = "TIME", default_value = "20min", requires = "conversations", allow_hyphen_values = true)]
     pub silence: Duration,
     /// How to read a capture
@@ -525,7 +531,8 @@ pub struct Calibrate {
     /// Experiment with the model to calibrate
     #[arg(value_name = "EXPERIMENT")]
     pub experiment: PathBuf,
-    /// Target loads of the bottleneck in its busier direction, such as 50%,85% (models with two rates: in both)
+    /// Target loads of the bottleneck, 1% to 500%, such as 50%,85%: of the busier direction, or of each direction for a model
+    /// with two rates
     #[arg(long, value_name = "LOADS", value_delimiter = ',', required = true, allow_hyphen_values = true)]
     pub load: Vec<Load>,
     /// Folder for the table (calibration.json) and an experiment for each load
@@ -561,8 +568,8 @@ pub enum EventQueue {
 /// `flowloom run`
 #[derive(Debug, Args)]
 pub struct Run {
-    /// Captures, a workload, other vector files, an experiment (.toml), or a VCSIM specification of virtual circuits (.spec); "-"
-    /// reads a capture from standard input
+    /// Captures, a workload, other vector files, an experiment (.toml), or a VCSIM specification (.spec: cells over virtual
+    /// circuits); "-" reads a capture from standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Run folder to write [default: runs/NAME-DATE-TIME; none for a specification]
@@ -575,22 +582,23 @@ pub struct Run {
     /// hosts of a lab, over a path emulated by this host)
     #[arg(long, value_name = "DRIVER", default_value = "sim", help_heading = "Run")]
     pub on: Driver,
-    /// With --on lab: folder of the controller
+    /// With --on lab:HOSTS.toml: folder of the lab's controller
     #[arg(long, value_name = "DIR", default_value = "lab", help_heading = "Run")]
     pub lab: PathBuf,
-    /// Rate of the bottleneck: "496mbit", a number of bit/s, "unlimited", or "105%" of the offered load
+    /// Rate of the bottleneck: "496mbit", 496000000 (bit/s), "unlimited", or "105%" (of the mean load offered in the busier
+    /// direction) [default: 1gbit, or twice the peak rate of the capture if that is more]
     #[arg(long, value_parser = rate::<Quantity<RateChoice>>, allow_hyphen_values = true, help_heading = "Network")]
     pub rate: Option<Quantity<RateChoice>>,
-    /// One-way propagation delay of the bottleneck
+    /// One-way propagation delay of the bottleneck [default: 0ms]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Network")]
     pub delay: Option<Quantity<Duration>>,
-    /// Queue limit of the bottleneck: "65000p" in packets or "64k" in bytes
+    /// Queue limit of the bottleneck: "65000p" in packets or "64k" in bytes [default: 65000p]
     #[arg(long, value_name = "LIMIT", allow_hyphen_values = true, help_heading = "Network")]
     pub queue: Option<Quantity<Limit>>,
-    /// Shortest wait to replay [default: 0ms, for all waits]
+    /// Waits shorter than this are not replayed [default: 0ms, all are]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Workload")]
     pub wait_min: Option<Quantity<Duration>>,
-    /// Correction of measured waits [default: ostt]
+    /// Subtract network time from measured waits [default: ostt]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Workload")]
     pub wait_correct: Option<CorrectionChoice>,
     /// Time during which connections start [default: the length of the capture]
@@ -599,7 +607,9 @@ pub struct Run {
     /// Seed; may be repeated, for a run with each
     #[arg(long = "seed", value_name = "N", value_parser = seed, allow_negative_numbers = true, help_heading = "Run")]
     pub seeds: Vec<u64>,
-    /// What differs between seeds of a capture or workload: "blocks", "jitter 2s" or "nothing" [default: blocks, with several seeds]
+    /// What differs between seeds of a capture or workload: "blocks" (each seed replays a random selection of its blocks),
+    /// "jitter 2s" (each connection starts up to 2 s earlier or later), "nothing" or "auto" [default: auto: blocks with several
+    /// seeds, else nothing]
     #[arg(long, value_name = "HOW", help_heading = "Run")]
     pub vary: Option<Quantity<Vary>>,
     /// Number of threads, for parallel seeds and for input and output [default: all cores]
@@ -611,7 +621,7 @@ pub struct Run {
     /// Capture packets into the run folder: at the bottleneck (link.pcap) or at the named links (link-NAME.pcap)
     #[arg(long, value_name = "LINK,...", num_args = 0.., require_equals = true, value_delimiter = ',', help_heading = "Records")]
     pub pcap: Option<Vec<String>>,
-    /// For a specification: file with one line per event of each cell
+    /// With a .spec: write each event of every cell to this file
     #[arg(long, value_name = "FILE", help_heading = "Records")]
     pub cell_trace: Option<PathBuf>,
     /// How to read captures
@@ -643,7 +653,7 @@ impl Run {
 pub enum CorrectionChoice {
     /// None: replay waits as measured
     None,
-    /// Subtract the minimum one-side transit time, from the monitor to the waiting end and back
+    /// Subtract the shortest time between the monitor and the waiting end, there and back
     Ostt,
 }
 
@@ -703,7 +713,7 @@ pub struct Init {
 /// `flowloom schema`
 #[derive(Debug, Args)]
 pub struct Schema {
-    /// `experiment`, or the name of an answer or event [default: list the names]
+    /// `experiment`, or the name of a command or event whose JSON output you read [default: list the names]
     #[arg(value_name = "NAME")]
     pub answer: Option<String>,
 }
@@ -727,6 +737,7 @@ mod tests {
     use clap::{CommandFactory, Error, error::ErrorKind};
 
     use flowloom::CaptureOptions;
+    use flowloom::report::metric::Metric;
 
     use super::*;
 
@@ -746,6 +757,16 @@ mod tests {
             }
         }
         assert!(options > 20, "{options} options");
+    }
+
+    #[test]
+    fn help_names_every_metric() {
+        let command = Cli::command();
+        let compare = command.find_subcommand("compare").unwrap();
+        let metric = compare.get_arguments().find(|argument| argument.get_long() == Some("metric")).unwrap();
+        let help = metric.get_help().unwrap().to_string();
+        let names = help.rsplit_once(": ").unwrap().1;
+        assert_eq!(names.split(", ").collect::<Vec<_>>(), Metric::ALL.map(Metric::name));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::finding::Lost;
 use crate::input::{self, Kind};
 use crate::results::check_target;
 use crate::warning::Warning;
+use crate::workload::Contents;
 use crate::workload::hosts::{self, HostOptions};
 use crate::workload::load::{self, Loaded};
 use crate::workload::source::folder;
@@ -45,8 +46,7 @@ pub struct Conversion<'a> {
 /// What was written.
 struct Written {
     notes: Notes,
-    /// Connections of which only totals are known.
-    totals_only: u64,
+    contents: Contents,
 }
 
 /// What a conversion wrote.
@@ -57,8 +57,8 @@ pub struct Converted {
     pub warnings: Vec<Warning>,
     /// Vectors written.
     pub vectors: u64,
-    /// Connections of which only totals are known.
-    pub totals_only: u64,
+    /// The vectors read, by number.
+    pub contents: Contents,
 }
 
 /// Converts; `None` if who read standard output has gone, which is no error.
@@ -106,8 +106,8 @@ impl Conversion<'_> {
         loaded.warn(context);
         hosts::warn(self.hosts, context);
         let Loaded { warnings, .. } = loaded;
-        let (vectors, totals_only) = (written.notes.vectors, written.totals_only);
-        Ok(Some(Converted { facts, warnings, vectors, totals_only }))
+        let (vectors, contents) = (written.notes.vectors, written.contents);
+        Ok(Some(Converted { facts, warnings, vectors, contents }))
     }
 
     /// Writes all of it; `None` if who read standard output has gone, which is no error.
@@ -119,10 +119,10 @@ impl Conversion<'_> {
         let facts = loaded.facts.clone();
         let mut writer = VectorWriter::create(self.output, self.to, self.rows, Assumptions { rtt }, facts)
             .map_err(load::unreadable)?;
-        let mut totals_only = 0;
+        let mut contents = Contents::default();
         for vector in &mut loaded.vectors {
             let vector = vector?;
-            totals_only += u64::from(load::is_of_totals(&vector));
+            contents.add(&vector);
             match writer.write(&vector) {
                 Err(error) if has_left(&error) => return Ok(None),
                 written => written.map_err(load::unreadable)?,
@@ -130,7 +130,7 @@ impl Conversion<'_> {
         }
         match writer.finish() {
             Err(error) if has_left(&error) => Ok(None),
-            finished => finished.map(|notes| Some(Written { notes, totals_only })).map_err(load::unreadable),
+            finished => finished.map(|notes| Some(Written { notes, contents })).map_err(load::unreadable),
         }
     }
 

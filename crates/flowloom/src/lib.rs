@@ -86,4 +86,4 @@ pub use rates::RateOptions;
 pub use run::{Driver, Needs, Overrides, Ran, RunOptions, plan, run, run_files};
 pub use vcsim::{Nodes, SpecificationFinding, VcsimOptions, VcsimResults, run_vcsim};
 pub use warning::Warning;
-pub use workload::{HostChoice, HostOptions, Made, load_json};
+pub use workload::{Contents, HostChoice, HostOptions, Made, load_json};

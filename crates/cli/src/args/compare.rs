@@ -21,23 +21,25 @@ pub struct Compare {
     /// Compare all pairs instead of each with the first
     #[arg(long, conflicts_with = "against")]
     pub all_pairs: bool,
-    /// Metrics to compare, such as response_time,goodput [default: all]
+    /// Metrics to compare, separated by commas [default: all]: duration, response_time, active_connections,
+    /// throughput_from_left, throughput_from_right, packet_arrivals, goodput, round_trip_time, adu_size, queue_from_left,
+    /// queue_from_right
     #[arg(long, value_name = "METRIC", value_delimiter = ',')]
     pub metric: Vec<Metric>,
-    /// Differences to ignore: 5%, 1ms or 1ms,5% [default: 2 %, at least 0.5 ms of times and 0.5 of counts]
+    /// Differences to ignore: 5%, 1ms or 1ms,5% [default: 2%, but at least 0.5 ms for times and 0.5 for counts]
     #[arg(long, value_name = "MARGIN")]
     pub margin: Option<Margin>,
-    /// Confidence level of the intervals, in percent
+    /// Confidence level of the intervals, in percent (50 to 99.99)
     #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence)]
     pub confidence: f64,
     /// Correction for multiple tests: holm (family-wise error), bh (false discovery rate) or none
     #[arg(long, value_name = "NAME", default_value = "holm")]
     pub correction: Correction,
-    /// Pairing of runs with equal seeds
+    /// Whether to pair runs with equal seeds
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     pub pairing: PairingChoice,
     /// Exit with code 4 on a difference in durations, response times, active connections or throughput (with --metric: in its
-    /// metrics), or with RULES.toml on a violated rule
+    /// metrics), or with RULES.toml on a violated rule (docs/guide/comparison.md)
     #[arg(long, value_name = "RULES.toml", num_args = 0..=1)]
     pub check: Option<Option<PathBuf>>,
     /// Print the result as JSON on standard output
@@ -51,7 +53,7 @@ pub enum PairingChoice {
     /// Pair them if they replay equal workloads
     #[default]
     Auto,
-    /// Pair them, or refuse the comparison
+    /// Pair them; fail if they cannot be paired
     Paired,
     /// Never pair them
     Unpaired,

@@ -24,7 +24,7 @@ pub struct Fit {
     /// Fit this traffic model instead of distributions
     #[arg(long, value_enum, value_name = "MODEL", conflicts_with = "variables")]
     pub model: Option<FittedModel>,
-    /// Write an experiment with the fitted distributions; for a model, its configuration
+    /// Write an experiment with the fitted distributions; for --model, the configuration of that model
     #[arg(short, long, value_name = "FILE", conflicts_with = "variables")]
     pub output: Option<PathBuf>,
     /// Also write one self-contained HTML file with plots
@@ -33,7 +33,7 @@ pub struct Fit {
     /// Replace output files that exist
     #[arg(long)]
     pub force: bool,
-    /// Shortest gap between the connection starts of two sessions [default: 300s]
+    /// Gap between connection starts from which a new session begins [default: 300s]
     #[arg(long, help_heading = "Fitting a model", requires = "model", value_name = "TIME", allow_hyphen_values = true)]
     pub session_gap: Option<Quantity<Duration>>,
     /// Of --model swing
@@ -63,7 +63,7 @@ pub enum FittedModel {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Fitting Swing")]
 pub struct SwingFit {
-    /// Longest gap between connection starts within an exchange [default: 30s]
+    /// Longest gap between connection starts within a request-response exchange (RRE) [default: 30s]
     #[arg(long, requires = "model", value_name = "TIME", allow_hyphen_values = true)]
     pub rre_gap: Option<Quantity<Duration>>,
     /// Separate the sessions of a client by application (acceptor's port)
@@ -87,7 +87,7 @@ pub struct HarpoonFit {
     /// Write a file for the Harpoon machines of each side: FILE-left.xml and FILE-right.xml
     #[arg(long, requires_all = ["model", "output"])]
     pub per_side: bool,
-    /// Seed of the trials for the number of sessions [default: 1]
+    /// Random seed for the search for the number of sessions [default: 1]
     #[arg(long, requires = "model", value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub seed: Option<u64>,
 }

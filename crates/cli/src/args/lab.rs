@@ -32,13 +32,15 @@ Examples:
     Check(LabCheck),
     /// Run a script on the agents of a lab
     #[command(after_help = "\
-Agents (flowloom agent) run the leaves of the script. HOSTS.toml maps names or hosts of leaves to
-agents. The agent of an unlisted host is expected on that host, at port 42010.
+The leaves of a script are the blocks that do the work. Each runs on the agent (flowloom agent) of
+its host. HOSTS.toml maps hosts to the addresses of agents. A host that it does not list is expected
+to run its agent at port 42010.
 
 RESULTS contains:
   script.ns        the script
   results.jsonl    a line for each leaf
-  experiment.json  failures, and start and end of each leaf by this host's clock, as intervals
+  experiment.json  failures, and the start and end of each leaf (earliest and latest possible time,
+                   by this host's clock)
 
 Examples:
   flowloom lab run congestion.ns --hosts hosts.toml -o results
@@ -89,8 +91,8 @@ pub struct LabRun {
     /// Replace the folder if it exists
     #[arg(long)]
     pub force: bool,
-    /// Only fetch the results of an experiment with a lost controller, by its printed name
-    #[arg(long, value_name = "EXPERIMENT")]
+    /// Fetch the results of an earlier `lab run` whose process or host was lost; it printed NAME first
+    #[arg(long, value_name = "NAME")]
     pub take_up: Option<String>,
 }
 

@@ -18,7 +18,7 @@ pub enum LabMembers {
 Example:
   flowloom lab init lab --name campus-testbed")]
     Init(LabInit),
-    /// Invite a host: print a token for a single use
+    /// Invite a host: print a token that can be used once
     #[command(after_help = "\
 Carry the token to the invited host over a private channel.
 
@@ -28,7 +28,7 @@ Examples:
 For enrolment by files, without a connection:
   flowloom lab invite east")]
     Invite(LabInvite),
-    /// Admit invited hosts until all have enrolled
+    /// Let invited hosts enrol, until all have
     #[command(after_help = "\
 Example:
   flowloom lab admit
@@ -47,7 +47,7 @@ For enrolment by files, without a connection: write a request, then use the answ
   flowloom lab enrol TOKEN --dir agent --request east.request
   flowloom lab enrol --dir agent --answer east.answer")]
     Enrol(LabEnrol),
-    /// Revoke a member's certificates
+    /// Revoke the certificates of a member: an enrolled host or controller
     #[command(after_help = "\
 An agent learns of the revocation when a controller connects. `flowloom lab status HOSTS.toml`
 informs all agents at once.
@@ -55,7 +55,7 @@ informs all agents at once.
 Example:
   flowloom lab revoke east")]
     Revoke(LabRevoke),
-    /// Show the identity, runs, limits and clock offset of agents
+    /// Show the name, running experiments, limits and clock offset of each agent
     #[command(after_help = "\
 HOSTS.toml lists names and addresses of agents:
   [hosts]
@@ -173,7 +173,7 @@ pub struct LabLogs {
     /// File of hosts, or addresses of agents (default port 42010)
     #[arg(required = true, value_name = "HOSTS.toml|HOST")]
     pub hosts: Vec<String>,
-    /// Show only this experiment
+    /// Show only the experiment that `lab run` printed this name for
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub experiment: String,
     /// Number of lines per agent, from the end

@@ -45,7 +45,7 @@ pub struct Model {
 /// Models that are formulas.
 #[derive(Debug, Subcommand)]
 pub enum Calculation {
-    /// Compute delay and loss of phase-modulated cell traffic at a queue
+    /// Compute delay and loss of cells at a queue, for a model whose rate changes between phases
     #[command(after_help = "\
 SERIES is one of:
   CSV with the header seconds,cells_per_second or seconds,bits_per_second: rates over time
@@ -115,13 +115,13 @@ pub struct QueueModel {
     /// Bin width for rates, and lag step of the autocorrelation [default: 10ms, or the width of the series' bins]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub bin: Option<Duration>,
-    /// Numbers of phases, one model for each [default: 15]
+    /// Numbers of phases, separated by commas: one result each [default: 15]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=200), allow_negative_numbers = true)]
     pub phases: Vec<u16>,
     /// Phase boundaries: equal-width, equal-probability, or rates in cells per second such as 0,1000,5000 [default: equal-width]
     #[arg(long, value_name = "BOUNDARIES", allow_hyphen_values = true)]
     pub boundaries: Option<Boundaries>,
-    /// Shares of the time of each phase, 100 % in all, such as 60%,30%,10% [default: the shares of the series]
+    /// Share of the time of each phase (the sum is 100%), such as 60%,30%,10% [default: the shares of the series]
     #[arg(
         long,
         value_name = "SHARES",
@@ -136,13 +136,14 @@ pub struct QueueModel {
     /// Highest phase boundary, in cells per second [default: the highest rate of the series]
     #[arg(long, value_name = "CELLS", allow_negative_numbers = true)]
     pub most: Option<f64>,
-    /// Tail index of a Pareto distribution for the shares of the phases [default: the shares of the series]
+    /// Shape of a Pareto distribution that gives the shares of the phases [default: the shares of the series]
     #[arg(long, value_name = "SHAPE", allow_negative_numbers = true)]
     pub pareto_shape: Option<f64>,
     /// Mean sojourn time in a phase [default: that of the series]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub sojourn: Option<Duration>,
-    /// Distributions of the gaps between cells within a phase
+    /// Distributions of the gaps between cells within a phase, separated by commas; uniform: from 0 to twice the mean, even:
+    /// equal gaps
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "poisson", value_parser = gap_distributions())]
     pub gaps: Vec<MicroDynamics>,
     /// Loads (mean rate over service rate), such as 30%,50% [default: ten, up to the rate of the fastest phase]

@@ -13,8 +13,8 @@ use super::shared::{Capture, Form};
 
 /// What stands below the options.
 pub const AFTER_HELP: &str = "\
-Write a STACK from the inside out, such as wireguard+udp+ipv4+ethernet. The framings are listed in
-docs/guide/overhead.md. Describe others by their numbers of bytes:
+Write a STACK from the payload outwards, joined by +, such as wireguard+udp+ipv4+ethernet. The
+framings are listed in docs/guide/overhead.md. Describe others by their numbers of bytes:
   bytes:N                 add N bytes
   multiple:N              pad to a multiple of N
   least:N                 pad to at least N
@@ -35,7 +35,7 @@ pub struct Overhead {
     /// Use a built-in histogram of datagram lengths
     #[arg(long, value_name = "NAME", value_parser = built_in())]
     pub lengths: Option<String>,
-    /// Stack of framings; may be repeated [default: three published stacks and common ones of today]
+    /// Stack of framings; may be repeated [default: three published stacks, and stacks in use today]
     #[arg(long = "stack", value_name = "STACK")]
     pub stacks: Vec<String>,
     /// Range of cell payloads for the curve of efficiency, in bytes

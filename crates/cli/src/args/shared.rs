@@ -18,23 +18,25 @@ pub enum GuestSide {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Reading captures and flow records")]
 pub struct Capture {
-    /// Prefix of the addresses on the left (inside) of the link; may be repeated
+    /// Prefix of the addresses on the left (inside) of the link; may be repeated [default: from directions or MAC addresses in
+    /// the capture; where these are missing, initiators are on the left]
     #[arg(long, value_name = "PREFIX")]
     pub inside: Vec<String>,
-    /// Read a truncated capture as far as possible, even where its last record is damaged
+    /// Also read a capture whose last record claims more bytes than its packet had, and flow records that are cut off
+    /// [default: refuse both]
     #[arg(long, conflicts_with = "strict")]
     pub allow_truncated: bool,
-    /// Refuse a capture that ends inside its last record
+    /// Refuse a capture that ends inside its last record [default: read it up to there, with a warning]
     #[arg(long)]
     pub strict: bool,
-    /// Bytes missing from the capture that are replayed [default: acknowledged]
+    /// Which bytes that the capture lacks are replayed [default: acknowledged]
     #[arg(long, value_enum, value_name = "BYTES")]
     pub missing: Option<Missing>,
     /// Keep only TCP connections with a captured SYN and FIN or RST
     #[arg(long)]
     pub complete_only: bool,
-    /// Idle time after which a connection ends [flow records: 60s]
-    #[arg(long, value_name = "TIME", default_value = "1h", allow_hyphen_values = true)]
+    /// Idle time after which a connection ends [default: 1h; for flow records 60s]
+    #[arg(long, value_name = "TIME", default_value = "1h", hide_default_value = true, allow_hyphen_values = true)]
     pub idle_timeout: Duration,
     /// Idle time after which a UDP or QUIC flow ends
     #[arg(long, value_name = "TIME", default_value = "60s", allow_hyphen_values = true)]
@@ -42,22 +44,22 @@ pub struct Capture {
     /// Ignore UDP and QUIC
     #[arg(long)]
     pub tcp_only: bool,
-    /// Position of the monitor (capture point) on the paths, for inferred losses and transit times
+    /// Where on the path the capture was made; losses and transit times are inferred from this
     #[arg(long, value_enum, default_value_t, value_name = "WHERE")]
     pub monitor: Monitor,
     /// Treat equal addresses and ports in different VLANs as different connections
     #[arg(long)]
     pub vlan_key: bool,
-    /// Memory limit for connections, kept by ending the longest idle ones
+    /// Memory limit for open connections; above it, the connections idle for longest are ended
     #[arg(long, value_name = "SIZE", default_value = "4gb", allow_hyphen_values = true)]
     pub max_memory: Memory,
     /// Number of threads for reading captures, without effect on results [default: all cores, at most 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64), allow_negative_numbers = true)]
     pub threads: Option<u16>,
-    /// Accept flow records of sampled packets
+    /// Accept NetFlow or IPFIX records made from sampled packets
     #[arg(long)]
     pub allow_sampled: bool,
-    /// Active timeout of the exporter of flow records
+    /// For NetFlow and IPFIX: the exporter's active timeout
     #[arg(long, value_name = "TIME", default_value = "30min", allow_hyphen_values = true)]
     pub active_timeout: Duration,
     /// Leave names of input files out of all output
@@ -68,11 +70,11 @@ pub struct Capture {
 /// Choice of missing bytes that belong to their ADU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Missing {
-    /// Those that the other end acknowledged
+    /// The bytes that the other end acknowledged
     Acknowledged,
-    /// All of them
+    /// All missing bytes
     All,
-    /// None: skip connections with missing bytes
+    /// None; connections with missing bytes are set aside
     Skip,
 }
 

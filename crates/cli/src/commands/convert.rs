@@ -106,12 +106,9 @@ fn object(conversion: &Conversion<'_>, converted: &Converted) -> serde_json::Val
 }
 
 fn sentence(conversion: &Conversion<'_>, converted: &Converted) -> String {
-    let (facts, capture) = (&converted.facts, &converted.facts.capture);
-    let mut text = format!(
-        "{}, {}\n",
-        Duration::from_nanos(capture.duration_ns),
-        extract::contents(capture, facts.connections.saturating_sub(facts.datagram_flows), converted.totals_only),
-    );
+    let capture = &converted.facts.capture;
+    let length = Duration::from_nanos(capture.duration_ns);
+    let mut text = format!("{length}, {}\n", extract::contents(converted.contents, capture));
     if !capture.set_aside.is_empty() {
         text.push_str(&format!("  set aside   {}\n", set_aside_text(&capture.set_aside)));
     }

@@ -7,8 +7,8 @@ use flowloom::report::facts::{missing_text, set_aside_with_bytes};
 use flowloom::report::metric::Unit;
 use flowloom::report::words::{by_pattern, counted};
 use flowloom::store::formats::{Format, Rows};
-use flowloom::store::workload::{CaptureFacts, ConnectionCounts, DatagramFacts};
-use flowloom::{Conversion, Error, ExtractOptions, Extracted, Packets, check_output, extract};
+use flowloom::store::workload::{CaptureFacts, DatagramFacts};
+use flowloom::{Contents, Conversion, Error, ExtractOptions, Extracted, Packets, check_output, extract};
 use serde_json::json;
 
 use crate::args;
@@ -48,18 +48,15 @@ pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Error> {
     Ok(if extracted.interrupted { Exit::Invalid } else { Exit::Done })
 }
 
-/// `connections` of TCP, of which `totals_only` are known by totals only, the flows of datagrams beside them, and the
-/// payload of all.
-pub fn contents(facts: &CaptureFacts, connections: u64, totals_only: u64) -> String {
-    let DatagramFacts { udp, quic } = facts.datagrams;
-    let ConnectionCounts { sequential, concurrent, .. } = facts.connections;
-    let kinds = by_pattern(sequential.saturating_sub(totals_only), concurrent, totals_only);
-    let mut text = format!("{} ({kinds})", counted(connections, "TCP connection"));
-    for (flows, noun) in
-        [(udp.flows, "UDP flow"), (quic.flows, "QUIC flow")].into_iter().filter(|(flows, _)| *flows > 0)
-    {
+/// TCP connections, flows of datagrams, and the payload that the file's `facts` state of them.
+pub fn contents(contents: Contents, facts: &CaptureFacts) -> String {
+    let Contents { sequential, concurrent, totals_only, udp, quic } = contents;
+    let kinds = by_pattern(sequential, concurrent, totals_only);
+    let mut text = format!("{} ({kinds})", counted(sequential + concurrent + totals_only, "TCP connection"));
+    for (flows, noun) in [(udp, "UDP flow"), (quic, "QUIC flow")].into_iter().filter(|(flows, _)| *flows > 0) {
         text.push_str(&format!(", {}", counted(flows, noun)));
     }
+    let DatagramFacts { udp, quic } = facts.datagrams;
     // A file may state anything.
     let payload = [facts.payload_bytes, udp.payload_bytes, quic.payload_bytes]
         .iter()
@@ -76,7 +73,7 @@ fn sentence(extracted: &Extracted, output: &Path) -> String {
         "{}, {}, {}\n",
         counted(facts.packets, "packet"),
         Unit::Time.show(facts.duration_ns as f64),
-        contents(&facts, facts.connections.total, 0),
+        contents(extracted.contents(), &facts),
     );
     if !facts.set_aside.is_empty() {
         text.push_str(&format!("  set aside   {}\n", set_aside_with_bytes(&facts.set_aside, &facts.set_aside_bytes)));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use flowloom::report::words::counted;
 use flowloom::time::Duration;
-use flowloom::{Error, Made, MakeOptions, load_json, make};
+use flowloom::{Contents, Error, Made, MakeOptions, load_json, make};
 use serde_json::json;
 
 use crate::args;
@@ -45,11 +45,18 @@ fn object(made: &Made, seed: u64) -> serde_json::Value {
 fn sentence(made: &Made, output: &Path) -> String {
     let facts = &made.facts;
     let capture = &facts.capture;
-    let connections = facts.connections - facts.datagram_flows;
+    let (connections, flows) = (&capture.connections, &capture.datagrams);
+    let kept = Contents {
+        sequential: connections.sequential,
+        concurrent: connections.concurrent,
+        totals_only: 0,
+        udp: flows.udp.flows,
+        quic: flows.quic.flows,
+    };
     format!(
         "{}, {}\n{}  workload    {}, {}\n",
         Duration::from_nanos(capture.duration_ns),
-        contents(capture, connections, 0),
+        contents(kept, capture),
         made.text(),
         output.display(),
         counted(facts.connections, "vector"),

@@ -93,12 +93,37 @@ fn the_choice_is_about_captures() {
     assert!(run["experiment"].as_str().unwrap().contains("missing = \"skip\""));
 }
 
-/// A capture of one connection of which the acceptor's second segment is missing, and was acknowledged.
-fn with_a_hole() -> Vec<u8> {
+/// A connection of which the acceptor's second segment is missing, and was acknowledged.
+fn a_hole() -> Traffic {
     let mut traffic = Traffic::default().connection(1, flowloom::time::Duration::ZERO, 100, 5_000);
     let lost = traffic.packets.iter().position(|packet| packet.payload_bytes == 1460).unwrap() + 1;
     traffic.packets.remove(lost);
-    traffic.pcap()
+    traffic
+}
+
+fn with_a_hole() -> Vec<u8> {
+    a_hole().pcap()
+}
+
+#[test]
+fn connections_set_aside_are_not_counted_as_kept() {
+    let bench = Bench::new();
+    let start = flowloom::time::Duration::from_secs;
+    let traffic = a_hole().connection(2, start(1), 100, 500).connection(3, start(2), 0, 0);
+    bench.file("c.pcap", &traffic.pcap());
+    let kept = |words: &[&str]| {
+        let said = bench.flowloom(words);
+        said.succeeded().out.split_once(')').unwrap().0.to_owned()
+    };
+    assert!(kept(&["extract", "c.pcap", "-o", "all.parquet"]).contains("2 TCP connections ("));
+    for words in
+        [&["extract", "c.pcap", "-o", "w.parquet", "--missing", "skip"][..], &["convert", "w.parquet", "-o", "w.csv"]]
+    {
+        let kept = kept(words);
+        assert!(kept.ends_with("1 TCP connection (1 sequential, 0 concurrent"), "{words:?}: {kept}");
+    }
+    let counted = bench.json(&["extract", "c.pcap", "-o", "w.parquet", "--force", "--missing", "skip", "--json"]);
+    assert_eq!(counted["connections"]["total"], 3);
 }
 
 #[test]

@@ -321,6 +321,8 @@ pub struct Counts {
     pub classes: [ClassCounts; 6],
     /// Payload of the connections that have a place in the workload.
     pub kept: KeptPayload,
+    /// The number of these connections, in the order of [`Pattern`].
+    pub kept_by_pattern: [u64; 2],
     /// Replayable but incomplete connections left out on request ([`Options::complete_only`](super::Options::complete_only)); they
     /// are counted in their class too.
     pub incomplete_left_out: LeftOut,
@@ -383,6 +385,7 @@ impl Counts {
             last,
             classes,
             kept,
+            kept_by_pattern,
             incomplete_left_out,
             missing_left_out,
             doubled,
@@ -419,6 +422,7 @@ impl Counts {
             last: self.last.max(last),
             classes: std::array::from_fn(|at| self.classes[at].plus(&classes[at])),
             kept: self.kept.plus(&kept),
+            kept_by_pattern: std::array::from_fn(|at| self.kept_by_pattern[at] + kept_by_pattern[at]),
             incomplete_left_out: self.incomplete_left_out.plus(&incomplete_left_out),
             missing_left_out: self.missing_left_out.plus(&missing_left_out),
             doubled: self.doubled.plus(&doubled),
@@ -471,7 +475,10 @@ impl Counts {
     /// Adds a connection whose vector has a place in the workload, or the reason why it was left out of it.
     pub(super) fn add_vector(&mut self, place: VectorPlace, vector: &ConnectionVector) {
         match place {
-            VectorPlace::Kept => self.kept.add_with_clock(vector),
+            VectorPlace::Kept => {
+                self.kept.add_with_clock(vector);
+                self.kept_by_pattern[vector.pattern as usize] += 1;
+            }
             VectorPlace::Incomplete => self.incomplete_left_out.add(vector),
             VectorPlace::LacksBytes => self.missing_left_out.add(vector),
             VectorPlace::NotReplayable => {}

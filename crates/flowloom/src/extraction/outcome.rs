@@ -17,6 +17,7 @@ use flowloom_store::workload::{
 use super::options::CaptureOptions;
 use crate::context::Context;
 use crate::warning::Warning;
+use crate::workload::Contents;
 
 /// What was learnt from captures beside their vectors.
 pub struct Extracted {
@@ -183,6 +184,14 @@ impl Extracted {
             complete: count(|class| matches!(class, Class::Replayable { complete: true, .. })),
             incomplete: count(|class| matches!(class, Class::Replayable { complete: false, .. })),
         }
+    }
+
+    /// What is kept, and has a vector.
+    pub fn contents(&self) -> Contents {
+        let flows = |counts: FlowCounts| counts.flows - counts.no_data;
+        let [sequential, concurrent] = self.counts.kept_by_pattern;
+        let datagrams = self.counts.datagrams;
+        Contents { sequential, concurrent, totals_only: 0, udp: flows(datagrams.udp), quic: flows(datagrams.quic) }
     }
 
     /// What was set aside, by reason: packets that are neither TCP nor UDP, connections and flows that cannot be replayed.
