@@ -42,8 +42,13 @@ impl Reserve {
 
     /// Gives it back, because the disk is full. When this returns there is what room there was, whoever gave it back.
     fn spend(&self) {
-        self.0.is_spent.store(true, Ordering::Relaxed);
+        self.found_full();
         self.give_back();
+    }
+
+    /// Remembers that the disk is full. What is kept back stays so.
+    fn found_full(&self) {
+        self.0.is_spent.store(true, Ordering::Relaxed);
     }
 }
 
@@ -85,6 +90,38 @@ impl Write for ReservedFile {
     }
 }
 
+/// A file that takes nothing of what was kept back: from when the disk was first found full, it refuses all writes.
+#[derive(Debug)]
+pub struct UnreservedFile {
+    file: File,
+    reserve: Reserve,
+}
+
+impl UnreservedFile {
+    /// `file`, which is on the disk of `reserve`.
+    pub fn new(file: File, reserve: &Reserve) -> UnreservedFile {
+        UnreservedFile { file, reserve: reserve.clone() }
+    }
+}
+
+impl Write for UnreservedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // The room that there is now was kept back for others.
+        if self.reserve.is_spent() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.file.write(bytes).inspect_err(|error| {
+            if is_full(error) {
+                self.reserve.found_full();
+            }
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
 fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
@@ -112,5 +149,28 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::StorageFull, "this one stays full");
         assert!(reserve.is_spent());
         assert_eq!(blocks(&reserve), None);
+    }
+
+    /// A capture of packets beside the tables must not take the room in which these are completed.
+    #[test]
+    fn unreserved_files_leave_the_room_to_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let reserve = Reserve::on_disk_of(folder.path());
+        let is_kept = |reserve: &Reserve| reserve.0.file.lock().unwrap().is_some();
+        let before = is_kept(&reserve);
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let error = UnreservedFile::new(full, &reserve).write_all(b"more").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(
+            (reserve.is_spent(), is_kept(&reserve)),
+            (true, before),
+            "it is time to end, with all room for that"
+        );
+        let path = folder.path().join("link.pcap");
+        let mut other = UnreservedFile::new(File::create(&path).unwrap(), &reserve);
+        assert_eq!(other.write_all(b"more").unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+        ReservedFile::new(File::create(&path).unwrap(), &reserve).write_all(b"a table").unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 7);
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use flowloom_core::record::{PacketRecord, Record, Recorder};
 use flowloom_sim::LinkNumber;
 use flowloom_store::capture::PcapWriter;
-use flowloom_store::reserve::ReservedFile;
+use flowloom_store::reserve::UnreservedFile;
 use flowloom_store::run_folder::{RunFolderError, RunWriter};
 
 use crate::context::Context;
@@ -37,7 +37,7 @@ pub struct LinkCapture {
     /// Its numbers.
     pair: Pair,
     path: PathBuf,
-    writer: PcapWriter<BufWriter<ReservedFile>>,
+    writer: PcapWriter<BufWriter<UnreservedFile>>,
     /// Why nothing more is written, if that is so: the run goes on without it.
     failed: Option<std::io::Error>,
 }
@@ -55,7 +55,7 @@ impl LinkCapture {
         };
         let path = folder.folder().join(name);
         let cannot = |error: std::io::Error| Error::new(format_args!("{}: {error}", path.display()));
-        let file = ReservedFile::new(File::create_new(&path).map_err(cannot)?, folder.reserve());
+        let file = UnreservedFile::new(File::create_new(&path).map_err(cannot)?, folder.reserve());
         let writer = PcapWriter::new(BufWriter::with_capacity(1 << 20, file)).map_err(cannot)?;
         Ok(LinkCapture { pair: pair.clone(), path, writer, failed: None })
     }
