@@ -1,6 +1,6 @@
 //! Reads workloads and run folders to their end and finds what is damaged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -130,7 +130,7 @@ impl Verification {
 /// Reads everything in `paths`: workloads, tables and other files of run folders, run folders, folders of several runs, and all of
 /// these in other folders. A file whose reading was stopped is not among those found.
 pub fn verify(paths: &[PathBuf], context: Context<'_>) -> Verification {
-    let mut verifier = Verifier { found: Verification::default(), context };
+    let mut verifier = Verifier { found: Verification::default(), read: BTreeSet::new(), context };
     for path in paths {
         if let Err(error) = verifier.path(path) {
             verifier.found.errors.push(error);
@@ -141,6 +141,8 @@ pub fn verify(paths: &[PathBuf], context: Context<'_>) -> Verification {
 
 struct Verifier<'a> {
     found: Verification,
+    /// Folders that were entered, by their paths without links.
+    read: BTreeSet<PathBuf>,
     context: Context<'a>,
 }
 
@@ -190,10 +192,16 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// A run folder, a folder of several, or any other folder with such in it.
+    /// A run folder, a folder of several, or any other folder with such in it. A link to one that was read is named: such links may
+    /// lead in circles.
     fn folder(&mut self, folder: &Path) {
         if self.is_stopped() {
             return;
+        }
+        let is_new = fs::canonicalize(folder).map_or(true, |path| self.read.insert(path));
+        if !is_new && folder.is_symlink() {
+            let problem = format!("{}: a link to a folder that was read under another name", folder.display());
+            return self.push(VerifiedFile { problem: Some(problem), ..VerifiedFile::new(folder, State::Unlisted) });
         }
         let entries = match Entries::of(folder) {
             Ok(entries) => entries,
@@ -238,8 +246,12 @@ impl Verifier<'_> {
     /// A folder in a run folder that is no part of the run.
     fn unlisted(&mut self, folder: &Path) {
         if !self.is_stopped() {
-            self.push(VerifiedFile::new(folder, State::Unlisted));
+            let before = self.found.files.len();
             self.folder(folder);
+            // One that was read before is named already.
+            if self.found.files.get(before).is_none_or(|file| file.path != folder) {
+                self.found.files.insert(before, VerifiedFile::new(folder, State::Unlisted));
+            }
         }
     }
 
@@ -409,7 +421,7 @@ impl Verifier<'_> {
 struct Entries {
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
-    /// FIFOs, devices, and links to folders, which may lead in circles.
+    /// FIFOs, devices, and links to nothing.
     others: Vec<PathBuf>,
 }
 
@@ -419,7 +431,7 @@ impl Entries {
         let mut paths = paths.collect::<io::Result<Vec<PathBuf>>>()?;
         paths.sort();
         let (files, rest): (Vec<PathBuf>, Vec<PathBuf>) = paths.into_iter().partition(|path| path.is_file());
-        let (folders, others) = rest.into_iter().partition(|path| path.is_dir() && !path.is_symlink());
+        let (folders, others) = rest.into_iter().partition(|path| path.is_dir());
         Ok(Entries { folders, files, others })
     }
 }
@@ -437,6 +449,38 @@ fn is_table(path: &Path) -> bool {
 mod tests {
     use super::*;
     use crate::context::{Silent, Stop};
+
+    /// What `verify` says of `folder`, in the order of its answer.
+    fn states(folder: &Path) -> Vec<(String, State)> {
+        let found = verify(&[folder.to_owned()], Context::new(&Silent, &Stop::new()));
+        let name = |path: &Path| path.strip_prefix(folder).unwrap_or(path).display().to_string();
+        found.files.iter().map(|file| (name(&file.path), file.state)).collect()
+    }
+
+    #[test]
+    fn links_to_folders_are_read_once() {
+        let (top, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let run = other.path().join("run");
+        fs::create_dir(&run).unwrap();
+        fs::write(run.join("file"), "text").unwrap();
+        Manifest::of(&run).unwrap().write(&run).unwrap();
+        let link = |to: &Path, name: &str| std::os::unix::fs::symlink(to, top.path().join(name)).unwrap();
+        link(&run, "seed-1");
+        let whole = [("seed-1/manifest.json", State::Whole), ("seed-1/file", State::Whole)];
+        let whole = whole.map(|(name, state)| (name.to_owned(), state)).to_vec();
+        assert_eq!(states(top.path()), whole);
+        fs::write(run.join("file"), "tex!").unwrap();
+        assert_eq!(states(top.path())[1].1, State::Damaged);
+        fs::write(run.join("file"), "text").unwrap();
+        // In a circle, and to the same folder again.
+        link(Path::new("."), "here");
+        link(&run, "seed-2");
+        std::os::unix::fs::symlink(top.path(), run.join("up")).unwrap();
+        let mut found = states(top.path());
+        found.retain(|(_, state)| *state == State::Unlisted);
+        let named = ["here", "seed-1/up", "seed-2"].map(|name| (name.to_owned(), State::Unlisted));
+        assert_eq!(found, named);
+    }
 
     #[test]
     fn files_that_were_not_read_are_left_out() {
