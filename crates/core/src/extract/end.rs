@@ -155,6 +155,15 @@ impl End {
         }
     }
 
+    /// A segment passed that only asks the other end, which offered `window`, for an acknowledgement (methods A.3).
+    #[cold]
+    pub fn note_probe(&mut self, window: u16) {
+        match window {
+            0 => self.recovery().window_probe(),
+            _ => self.recovery().keep_alive(),
+        }
+    }
+
     /// The sequence number others are unwrapped near to.
     pub fn reference(&self) -> u64 {
         self.coverage.high().max(self.acked)

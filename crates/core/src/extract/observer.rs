@@ -369,7 +369,13 @@ impl Observer {
             }
         }
         own.last_window = seen.window;
-        own.bare_acks += u32::from(seen.payload_bytes == 0 && flags.0 & BARE == Flags::ACK);
+        if seen.payload_bytes == 0 && flags.0 & BARE == Flags::ACK {
+            own.bare_acks += 1;
+            // What says less than was said before is old, and no probe.
+            if start + 1 == own.acked && ack == peer.acked {
+                own.note_probe(peer.last_window);
+            }
+        }
         if let (Some(writes), Some(stamps)) = (&mut own.writes, seen.timestamps) {
             writes.echo(now, stamps.echo, own.clock.waited());
         }
@@ -416,10 +422,7 @@ impl Observer {
         let single = end - start == 1;
         let may_repeat = own.coverage.high() >= end || (!own.syn && own.runs.is_empty());
         if single && end == own.acked && may_repeat {
-            match peer.last_window {
-                0 => own.recovery().window_probe(),
-                _ => own.recovery().keep_alive(),
-            }
+            own.note_probe(peer.last_window);
             return Arrival::default();
         }
         if !own.syn && own.runs.is_empty() {

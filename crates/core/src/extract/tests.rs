@@ -717,6 +717,38 @@ fn keep_alives_and_window_probes_are_told_apart() {
     assert_eq!((segments.keep_alives, segments.window_probes, segments.data), (1, 1, 5));
 }
 
+/// Most kernels send no byte with them (methods A.3).
+#[test]
+fn keep_alives_may_be_empty() {
+    let mut t = flight();
+    t.a(110_000, 1, 501, 0);
+    for minute in 1..4 {
+        t.i(minute * 60_000_000, 500, 1, 0);
+        t.a(minute * 60_000_000 + 40_000, 1, 501, 0);
+    }
+    t.window = 0;
+    t.a(200_000_000, 1, 501, 0);
+    t.i(201_000_000, 500, 1, 0);
+    let segments = segments(t);
+    assert_eq!((segments.keep_alives, segments.window_probes, segments.data), (3, 1, 5));
+}
+
+#[test]
+fn old_acknowledgements_are_no_keep_alives() {
+    let mut t = Transcript::established();
+    t.i(60_000, 1, 1, 100);
+    t.a(100_000, 1, 101, 100);
+    t.a(101_000, 101, 101, 100);
+    t.i(120_000, 101, 201, 1);
+    t.a(160_000, 201, 102, 0);
+    // Sent before the byte, and before the acknowledgement of 201: one below what is acknowledged now.
+    t.i(170_000, 101, 101, 0);
+    // One that is older still, and the present one.
+    t.i(171_000, 1, 1, 0);
+    t.i(172_000, 102, 201, 0);
+    assert_eq!(segments(t).keep_alives, 0);
+}
+
 #[test]
 fn a_byte_refused_by_a_closed_window_is_not_lost() {
     let mut t = Transcript::established();
