@@ -308,7 +308,7 @@ impl Walk<'_> {
             return;
         }
         let Some(format) = schema.get("format").and_then(Value::as_str) else { return };
-        match (self.checks)(format, &plain(node)) {
+        match (self.checks)(format, &with_whole_numbers(plain(node))) {
             Some(Err(problem)) => {
                 let (typed, known) = match &node.value {
                     NodeValue::Plain(Value::String(text)) => (text.clone(), self.names(schema)),
@@ -634,6 +634,24 @@ pub fn plain(node: &Node) -> Value {
         NodeValue::List(items) => items.iter().map(plain).collect(),
         NodeValue::Plain(value) => value.clone(),
         NodeValue::Foreign(_) => Value::Null,
+    }
+}
+
+/// `number` as a whole number, if it is one and a 64-bit float holds it exactly.
+pub fn as_whole(number: f64) -> Option<i64> {
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
+}
+
+/// The same with `1.0` as `1`: JSON Schema counts it among whole numbers, and what reads a number takes either.
+fn with_whole_numbers(value: Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            number.as_f64().and_then(as_whole).map_or(Value::Number(number), Value::from)
+        }
+        Value::Array(items) => items.into_iter().map(with_whole_numbers).collect(),
+        Value::Object(keys) => keys.into_iter().map(|(key, value)| (key, with_whole_numbers(value))).collect(),
+        other => other,
     }
 }
 

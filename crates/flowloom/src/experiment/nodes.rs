@@ -4,7 +4,7 @@ use serde_json::{Number, Value as Json};
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
-use flowloom_core::keys::walk::{Node, NodeValue};
+use flowloom_core::keys::walk::{Node, NodeValue, as_whole};
 
 /// The keys of a file, each with its place in the text.
 pub fn placed(keys: &DeTable<'_>) -> Node {
@@ -36,9 +36,8 @@ fn placed_value(value: &DeValue<'_>) -> NodeValue {
 
 /// The same with `1.0` as `1`: JSON Schema counts it among whole numbers, and what reads a number takes either.
 pub fn with_whole_numbers(value: Value) -> Value {
-    const EXACT: f64 = (1_u64 << 53) as f64;
     match value {
-        Value::Float(number) if number.fract() == 0.0 && number.abs() <= EXACT => Value::Integer(number as i64),
+        Value::Float(number) => as_whole(number).map_or(value, Value::Integer),
         Value::Array(items) => Value::Array(items.into_iter().map(with_whole_numbers).collect()),
         Value::Table(table) => {
             Value::Table(table.into_iter().map(|(key, value)| (key, with_whole_numbers(value))).collect())

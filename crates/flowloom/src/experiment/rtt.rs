@@ -168,6 +168,15 @@ fn published_names() -> Vec<&'static str> {
     PUBLISHED.iter().map(|(known, _)| *known).collect()
 }
 
+/// A regular expression of the texts that name a model or are a time.
+fn pattern() -> String {
+    // A number of paths, from one to `MOST_PATHS`.
+    const PATHS: &str =
+        r"\+?0*([1-9][0-9]{0,5}|10([0-3][0-9]{4}|4([0-7][0-9]{3}|8([0-4][0-9]{2}|5([0-6][0-9]|7[0-6])))))";
+    let names = published_names().join("|");
+    format!("usernet|nodelay|mean|median|{names}|{PATHS}-path|{}", Duration::pattern())
+}
+
 fn published(name: &str) -> Option<Published> {
     PUBLISHED.iter().find(|(known, _)| *known == name).map(|(_, model)| *model)
 }
@@ -320,7 +329,7 @@ impl JsonSchema for Rtt {
         let name = json_schema!({
             "type": "string",
             "description": "the name of a model, or a time that all connections get",
-            "pattern": format!("^([a-z0-9-]+|{})$", Duration::pattern()),
+            "pattern": format!("^({})$", pattern()),
             "most": "1h",
             "examples": ["usernet", "nodelay", "80ms", "30-path", "mean", "median"],
         });

@@ -19,13 +19,16 @@ pub struct Exchanges {
     #[schemars(range(max = 1000000000), extend("exclusiveMinimum" = 0))]
     pub connections_per_second: f64,
     /// Bytes that the initiator sends; at least one.
+    #[schemars(extend("minimum" = 1))]
     pub request_bytes: Distribution,
     /// Bytes that the acceptor answers with; at least one.
+    #[schemars(extend("minimum" = 1))]
     pub response_bytes: Distribution,
     /// How long the acceptor takes from the last byte of the request to the first of the response, in milliseconds.
     #[serde(default = "nothing")]
     pub think_ms: Distribution,
     /// Round-trip time of the path, in milliseconds; at most one hour in the mean.
+    #[schemars(extend("minimum" = 0, "maximum" = 3_600_000))]
     pub rtt_ms: Distribution,
     /// The largest window that either end advertises, in bytes; default: what a header can say without scaling.
     #[serde(default = "unscaled")]

@@ -26,7 +26,7 @@ pub fn schema<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Says the bounds of texts and of 32-bit numbers in the words of JSON Schema, for other readers than ours, and gives examples
+/// Says the bounds of texts and of whole numbers in the words of JSON Schema, for other readers than ours, and gives examples
 /// within the bounds.
 fn bounded(schema: &mut Value, root: &Value) {
     if let Value::Array(items) = schema {
@@ -56,8 +56,14 @@ fn bounded(schema: &mut Value, root: &Value) {
             .for_each(|(keyword, bound)| keys.extend(bound.map(|bound| (keyword.to_owned(), bound.into()))));
         keys.extend(examples.map(|examples| ("examples".to_owned(), examples.into())));
     }
-    if keys.get("format").is_some_and(|format| format == "uint32") {
-        keys.entry("maximum").or_insert_with(|| u32::MAX.into());
+    let most = match keys.get("format").and_then(Value::as_str) {
+        Some("uint32") => Some(u64::from(u32::MAX)),
+        // More is no number of TOML's.
+        Some("uint64") => Some(i64::MAX as u64),
+        _ => None,
+    };
+    if let Some(most) = most {
+        keys.entry("maximum").or_insert_with(|| most.into());
     }
 }
 
