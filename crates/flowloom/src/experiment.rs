@@ -34,7 +34,7 @@ use diagnosis::located;
 pub use keys::{Experiment, Measure, Run};
 use nodes::with_whole_numbers;
 pub use page::keys_page;
-use pruned::{covers, follows, pruned};
+use pruned::{covers, follows, pruned, without};
 pub use schema::schema;
 use set::set;
 
@@ -84,13 +84,20 @@ impl Experiment {
             let table = toml::from_str(text).map(toml::Value::Table).map(with_whole_numbers);
             table.and_then(toml::Value::try_into).map_err(|_| error)
         });
+        let mut independent = Vec::new();
         let (possible, taken) = match &read {
-            Ok(experiment) => (experiment.problems(), Vec::new()),
+            Ok(experiment) => {
+                let others = if refused.is_empty() { None } else { without(text, &refused) };
+                independent = others.map_or_else(Vec::new, |others| others.problems());
+                (experiment.problems(), Vec::new())
+            }
             Err(_) => {
                 let rest = toml::from_str(text).ok().and_then(|table| pruned(table, refused));
                 rest.map_or_else(Default::default, |(rest, taken)| (rest.problems(), taken))
             }
         };
+        // What is wrong in the same words without the values that the schema refuses is not wrong because of them.
+        let independent: Vec<KeyError> = possible.iter().filter(|error| independent.contains(error)).cloned().collect();
         let problems: Vec<Error> = possible.into_iter().map(Error::from).collect();
         let told: Vec<String> = errors.iter().filter_map(|error| error.key.clone()).collect();
         // Of a value, the machine says more than that it is out of bounds.
@@ -102,7 +109,9 @@ impl Experiment {
         }
         let is_told =
             |key: &String| told.iter().any(|told| covers(told, key)) || taken.iter().any(|taken| follows(taken, key));
-        let others = problems.into_iter().filter(|error| !error.key.as_ref().is_some_and(is_told));
+        let is_independent = |key: &String| !told.contains(key) && independent.iter().any(|error| error.key == *key);
+        let hides = |key: &String| is_told(key) && !is_independent(key);
+        let others = problems.into_iter().filter(|error| !error.key.as_ref().is_some_and(hides));
         errors.extend(others.map(|error| located(error, text, name)));
         if let Some(error) = Error::all(errors) {
             return Err(error.in_order());

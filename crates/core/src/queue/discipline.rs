@@ -19,7 +19,7 @@ use super::rem::{Rem, RemParams};
 use super::round_robin::RoundRobin;
 use super::step::{StepDequeue, StepEnqueue, StepParams, StepPoint};
 use super::variants::{Admission, Queue, Scheduler};
-use crate::rng::Stream;
+use crate::rng::{Purpose, Stream};
 use crate::units::{Limit, Rate};
 
 /// A discipline and its parameters.
@@ -99,6 +99,16 @@ impl Discipline {
             Discipline::Custom(ref custom) => return Ok((custom.make)(rate, stream)),
         };
         Ok(Queue::Arrival(admission))
+    }
+
+    /// The parameters that are wrong at a line of `rate`: of RED and PI, whose parameters depend on each other most, all; of other
+    /// disciplines the first.
+    pub(super) fn problems(&self, rate: Rate) -> Vec<ParameterError> {
+        match self {
+            Discipline::Red(params) => params.problems(),
+            Discipline::Pi(params) => params.problems(),
+            other => other.build(rate, Stream::new(0, Purpose::Queue, 0)).err().into_iter().collect(),
+        }
     }
 }
 

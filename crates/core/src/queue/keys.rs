@@ -414,28 +414,39 @@ impl Queue {
     /// The simulator's.
     ///
     /// # Errors
-    /// The first key that is wrong or belongs to other kinds, and what is wrong with it.
+    /// The first of [`Self::problems`].
     pub fn discipline(&self) -> Result<Discipline, KeyError> {
+        match self.problems().into_iter().next() {
+            Some(problem) => Err(problem),
+            None => self.stated(),
+        }
+    }
+
+    /// What is wrong with the keys: of RED and PI everything; of other kinds, whose keys depend less on each other, the first.
+    pub fn problems(&self) -> Vec<KeyError> {
         let known = self.kind.keys();
         if let Some(key) = self.keys().into_iter().find(|key| !known.contains(&key.as_str())) {
             let known = if known.is_empty() { String::new() } else { format!(" and {}", known.join(", ")) };
             let problem = format!("is not a key of {}, which has limit{known}", self.kind.name());
-            return Err(KeyError::new(key, problem));
+            return vec![KeyError::new(key, problem)];
         }
-        let discipline = self.stated()?;
-        let limit = self.limit();
-        if matches!(limit.value, Limit::Packets(0))
-            || matches!(limit.value, Limit::Bytes(bytes) if bytes < FULL_PACKET_BYTES.into())
-        {
-            return Err(KeyError::new(
-                "limit",
-                format_args!("must hold at least one packet of {FULL_PACKET_BYTES} bytes"),
-            ));
-        }
+        let discipline = match self.stated() {
+            Ok(discipline) => discipline,
+            Err(problem) => return vec![problem],
+        };
         // What is computed from the rate is checked when that is known: the slowest line asks for the least.
         let rate = Rate::from_bits_per_second(Rate::SLOWEST).unwrap_or(Rate::UNLIMITED);
-        discipline.build(rate, Stream::new(0, Purpose::Queue, 0)).map_err(of_parameter)?;
-        Ok(discipline)
+        let mut found: Vec<KeyError> = discipline.problems(rate).into_iter().map(of_parameter).collect();
+        let limit = self.limit();
+        let is_below_a_packet = match limit.value {
+            Limit::Packets(packets) => packets == 0,
+            Limit::Bytes(bytes) => bytes < FULL_PACKET_BYTES.into(),
+        };
+        if is_below_a_packet && !found.iter().any(|problem| problem.key == "limit") {
+            let problem = format_args!("must hold at least one packet of {FULL_PACKET_BYTES} bytes");
+            found.insert(0, KeyError::new("limit", problem));
+        }
+        found
     }
 
     /// The simulator's, in front of a link of this rate.

@@ -34,6 +34,16 @@ impl ParameterError {
         ParameterError { key, problem: problem.into() }
     }
 
+    /// Those of `checks` that failed.
+    pub(super) fn all<const N: usize>(checks: [Result<(), ParameterError>; N]) -> Vec<ParameterError> {
+        checks.into_iter().filter_map(Result::err).collect()
+    }
+
+    /// The first of `problems`, if there are any.
+    pub(super) fn first(problems: Vec<ParameterError>) -> Result<(), ParameterError> {
+        problems.into_iter().next().map_or(Ok(()), Err)
+    }
+
     /// Whether `value` is in (0, 1].
     pub(super) fn check_probability(key: &'static str, value: f64) -> Result<(), ParameterError> {
         if value > 0.0 && value <= 1.0 {

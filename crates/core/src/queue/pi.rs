@@ -44,22 +44,35 @@ pub struct Pi {
     last: u64,
 }
 
+impl PiParams {
+    /// All parameters that are wrong.
+    pub(super) fn problems(&self) -> Vec<ParameterError> {
+        let (limit, target) = (self.limit, self.target);
+        let is_above_b = || match self.a > self.b {
+            true => Ok(()),
+            false => Err(ParameterError::new("a", format!("of {} must be above b of {}", self.a, self.b))),
+        };
+        let check_target = || ParameterError::check_threshold("target", Limit::Packets(target), limit);
+        let b = ParameterError::check_coefficient("b", self.b);
+        let a = ParameterError::check_coefficient("a", self.a);
+        ParameterError::all([
+            ParameterError::check_limit(limit)
+                .and_then(|()| ParameterError::check_above_zero("target", target))
+                .and_then(|()| check_target()),
+            b.and(a).and_then(|()| is_above_b()),
+            ParameterError::check_coefficient("frequency", self.frequency),
+        ])
+    }
+}
+
 impl Pi {
     /// An empty queue.
     ///
     /// # Errors
     /// The first parameter that is wrong.
     pub fn new(params: PiParams, stream: Stream) -> Result<Pi, ParameterError> {
-        ParameterError::check_limit(params.limit)?;
-        ParameterError::check_above_zero("target", params.target)?;
-        ParameterError::check_threshold("target", Limit::Packets(params.target), params.limit)?;
-        ParameterError::check_coefficient("b", params.b)?;
-        ParameterError::check_coefficient("a", params.a)?;
-        if params.a <= params.b {
-            return Err(ParameterError::new("a", format!("of {} must be above b of {}", params.a, params.b)));
-        }
+        ParameterError::first(params.problems())?;
         // At most one update in a microsecond, as of the disciplines that have an interval.
-        ParameterError::check_coefficient("frequency", params.frequency)?;
         let every = Duration::from_secs_f64(1.0 / params.frequency);
         Ok(Pi { params, stream, timer: Periodic::new(every), probability: 0.0, last: 0 })
     }

@@ -63,13 +63,28 @@ impl Default for RedParams {
 }
 
 impl RedParams {
-    /// # Errors
-    /// The first parameter that is wrong.
-    pub fn validate(&self) -> Result<(), ParameterError> {
-        ParameterError::check_limit(self.limit)?;
-        ParameterError::check_probability("max-p", self.max_p)?;
-        ParameterError::check_probability("weight", self.weight)?;
-        ParameterError::check_above_zero("mean-packet", u64::from(self.mean_packet))?;
+    /// All parameters that are wrong.
+    pub(super) fn problems(&self) -> Vec<ParameterError> {
+        let mut found = self.problems_of_any_limit();
+        // Another limit may be enough.
+        if !found.iter().any(|problem| problem.key == "limit") {
+            found.extend(ParameterError::check_threshold("max", self.max, self.limit).err());
+        }
+        found
+    }
+
+    /// As [`Self::problems`], but the queue may be full below the upper threshold.
+    fn problems_of_any_limit(&self) -> Vec<ParameterError> {
+        ParameterError::all([
+            ParameterError::check_limit(self.limit),
+            ParameterError::check_probability("max-p", self.max_p),
+            ParameterError::check_probability("weight", self.weight),
+            ParameterError::check_above_zero("mean-packet", u64::from(self.mean_packet)),
+            self.check_thresholds(),
+        ])
+    }
+
+    fn check_thresholds(&self) -> Result<(), ParameterError> {
         match (self.min, self.max) {
             (Limit::Packets(min), Limit::Packets(max)) | (Limit::Bytes(min), Limit::Bytes(max)) => {
                 ParameterError::check_above_zero("min", min)?;
@@ -77,15 +92,13 @@ impl RedParams {
                     let problem = format!("of {} must not be above max of {}", self.min, self.max);
                     return Err(ParameterError::new("min", problem));
                 }
+                Ok(())
             }
             _ => {
-                return Err(ParameterError::new(
-                    "max",
-                    format!("of {} has not the unit of min, {}", self.max, self.min),
-                ));
+                let problem = format!("of {} has not the unit of min, {}", self.max, self.min);
+                Err(ParameterError::new("max", problem))
             }
         }
-        Ok(())
     }
 }
 
@@ -116,14 +129,13 @@ impl Red {
     /// # Errors
     /// The first parameter that is wrong.
     pub fn new(params: RedParams, rate: Rate, stream: Stream) -> Result<Red, ParameterError> {
-        let red = Red::of_any_limit(params, rate, stream)?;
-        ParameterError::check_threshold("max", params.max, params.limit)?;
-        Ok(red)
+        ParameterError::first(params.problems())?;
+        Red::of_any_limit(params, rate, stream)
     }
 
     /// As [`Self::new`], but the queue may be full below the upper threshold.
     pub(super) fn of_any_limit(params: RedParams, rate: Rate, stream: Stream) -> Result<Red, ParameterError> {
-        params.validate()?;
+        ParameterError::first(params.problems_of_any_limit())?;
         let packet_time = rate.bits_per_second().map_or(0.0, |bits| 8.0 * f64::from(params.mean_packet) / bits as f64);
         Ok(Red { params, stream, packet_time, average: 0.0, count: -1 })
     }

@@ -1,6 +1,7 @@
 //! The tables of an experiment file with their keys and defaults, and what is impossible in them.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -10,6 +11,7 @@ use flowloom_core::keys::{KeyError, Quantity, named};
 use flowloom_core::tcp::keys::{Tcp, TcpKeys};
 use flowloom_core::time::Duration;
 use flowloom_models::Variation;
+use flowloom_report::run::bin_width;
 use flowloom_sim::Config;
 use flowloom_sim::keys::{Network, Shape};
 
@@ -179,7 +181,45 @@ impl Measure {
         {
             wrong("window", format!("ends at {end}, which is not after its start at {start}"));
         }
+        if let (Some([start, end]), Some(duration)) = (&self.window, &self.duration)
+            && end.value > duration.value
+        {
+            wrong("window", format!("[{start}, {end}] ends after the run, which lasts {duration} (measure.duration)"));
+        }
+        if self.throughput_every.value >= LEAST_EVERY {
+            found.extend(self.check_bins(self.longest_window()).err());
+        }
         found
+    }
+
+    /// What results are of at most, in nanoseconds: the end of a capture may come earlier.
+    fn longest_window(&self) -> Range<u64> {
+        let duration = self.duration.as_ref().map_or(Config::MAX_WINDOW, |duration| duration.value).as_nanos();
+        match &self.window {
+            Some([start, end]) if start.value < end.value => start.value.as_nanos()..end.value.as_nanos(),
+            Some([start, _]) => start.value.as_nanos()..start.value.as_nanos().saturating_add(duration),
+            None => 0..duration,
+        }
+    }
+
+    /// Whether bins of throughput fit into those of results that are of `window`, in nanoseconds: their traffic would count where
+    /// they start.
+    pub(crate) fn check_bins(&self, window: Range<u64>) -> Result<(), KeyError> {
+        /// The bins of an original's traffic are as wide.
+        const FINE: Duration = Duration::from_millis(10);
+        let results = bin_width(Duration::from_nanos(window.end - window.start));
+        let every = self.throughput_every.value;
+        let fits = |time: u64| time.is_multiple_of(every.as_nanos());
+        if fits(results.as_nanos()) && (every <= FINE || fits(window.start)) {
+            return Ok(());
+        }
+        let start = Duration::from_nanos(window.start);
+        let problem = format_args!(
+            "of {} does not divide the bins of the results, which are {results} wide and begin at {start}: give a time that \
+             divides both, or leave it out for 1ms",
+            self.throughput_every
+        );
+        Err(KeyError::new("measure.throughput-every", problem))
     }
 }
 
@@ -200,7 +240,7 @@ impl Experiment {
         found.extend(self.workload.problems());
         let (problems, shape) = self.network.problems();
         found.extend(problems);
-        if let Some(shape) = &shape {
+        if let Ok(shape) | Err(Some(shape)) = &shape {
             let unknown = self.measure.monitor.iter().enumerate().filter_map(|(number, name)| {
                 let problem = shape.pair(name).err()?;
                 Some(KeyError::saying(format!("measure.monitor[{number}]"), problem))
@@ -208,7 +248,7 @@ impl Experiment {
             found.extend(unknown);
         }
         found.extend(self.tcp.problems("tcp"));
-        found.extend(self.source_problems(shape.as_ref()));
+        found.extend(self.source_problems(&shape));
         found.extend(self.run.problems());
         if self.run.variation().is_some() && (self.workload.model.is_some() || self.workload.load.is_some()) {
             let problem = "is about a workload that is the same for all seeds; this one is drawn for each";
@@ -227,7 +267,7 @@ impl Experiment {
     }
 
     /// The same of the sources, beside which there are classes and `measure.duration`.
-    fn source_problems(&self, shape: Option<&Shape>) -> Vec<KeyError> {
+    fn source_problems(&self, shape: &Result<Shape, Option<Shape>>) -> Vec<KeyError> {
         let mut found = Vec::new();
         let senders = self.sources.len() + self.tcp.classes.len();
         if senders > MOST_SENDERS {
@@ -252,23 +292,25 @@ impl Experiment {
                 found.push(KeyError::saying(format!("{key}.name"), problem));
             }
             names.push(&source.name);
-            let mut add = |result: Result<(), KeyError>| found.extend(result.map_err(|error| error.within(&key)).err());
-            add(source.check());
+            let mut add = |problems: Vec<KeyError>| found.extend(problems.into_iter().map(|error| error.within(&key)));
+            add(source.problems());
             if let (Some(start), Some(duration)) = (source.starts_at(), &self.measure.duration)
                 && start >= duration.value
             {
                 let problem = format_args!("of {start} is not before measure.duration of {duration}");
-                add(Err(KeyError::new("start", problem)));
+                add(vec![KeyError::new("start", problem)]);
             }
-            if let Some(shape) = shape {
-                add(source.way(shape).map(|_| ()));
-            }
+            add(match shape {
+                Ok(shape) => source.way(shape).err().unwrap_or_default(),
+                // Ways may be missing because links are.
+                Err(Some(shape)) => source.nodes(shape).err().unwrap_or_default(),
+                Err(None) => Vec::new(),
+            });
             if let Some(tcp) = &source.tcp {
-                add(match tcp.has_no_classes() {
-                    true => Ok(()),
-                    false => Err(KeyError::saying("tcp.classes", "a source has no classes")),
-                });
-                self.tcp.with(tcp).problems("tcp").into_iter().for_each(|problem| add(Err(problem)));
+                if !tcp.has_no_classes() {
+                    add(vec![KeyError::saying("tcp.classes", "a source has no classes")]);
+                }
+                add(self.tcp.with(tcp).problems("tcp"));
             }
         }
         let flows: u64 = self.sources.iter().map(Source::flows).sum();

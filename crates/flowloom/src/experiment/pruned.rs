@@ -34,6 +34,15 @@ pub(super) fn pruned(table: Table, mut problems: Vec<Problem>) -> Option<(Experi
     None
 }
 
+/// The experiment in `text` without all keys that have `problems`, if it is one.
+pub(super) fn without(text: &str, problems: &[Problem]) -> Option<Experiment> {
+    let mut root = with_whole_numbers(Value::Table(toml::from_str(text).ok()?));
+    for problem in problems {
+        take(&mut root, &problem.path);
+    }
+    root.try_into().ok()
+}
+
 /// Takes out the key at `path`, of an item the whole list because the places of the others would change; the path of what was
 /// taken.
 fn take(root: &mut Value, path: &KeyPath) -> Option<String> {
@@ -124,6 +133,50 @@ mod tests {
             "title = 5\nmeasure.drain = \"2min\"\n[[sources]]\nname = \"a\"\nkind = \"bulk\"\nmss = \"x\"\n[[sources]]\nname = \"b b\"\nkind = \"bulk\"\n",
             &[(1, "title"), (2, "measure.drain"), (6, "sources[0].mss"), (8, "sources[1].name")],
         );
+    }
+
+    /// One source, one queue, one table of measurements with several impossible values each.
+    #[test]
+    fn errors_of_a_table_come_in_one_go() {
+        let bulk = "[[sources]]\nname = \"a\"\nkind = \"bulk\"\n";
+        told(&format!("{bulk}from = \"x\"\nto = \"y\"\n"), &[(4, "sources[0].from"), (5, "sources[0].to")]);
+        told(
+            "[[sources]]\nname = \"a\"\nkind = \"on-off\"\nrate = \"1mbit\"\ngap = \"8ms\"\nstart = \"3s\"\nstop = \"1s\"\n",
+            &[(1, "sources[0].on"), (1, "sources[0].off"), (5, "sources[0].gap"), (7, "sources[0].stop")],
+        );
+        let red = "[network.bottleneck.queue]\nkind = \"red\"\nmin = \"30p\"\nmax = \"20p\"\n";
+        let queue = |key: &str| format!("network.bottleneck.queue.{key}");
+        let (min, limit) = (queue("min"), queue("limit"));
+        told(&format!("{red}limit = \"10p\"\n"), &[(3, &min), (5, &limit)]);
+        // The schema refuses the limit, on which the order of min and max does not depend.
+        told(&format!("{red}limit = \"0p\"\n"), &[(3, &min), (5, &limit)]);
+        // It depends on max.
+        told("[network.bottleneck.queue]\nkind = \"red\"\nmin = \"30p\"\nmax = \"0p\"\n", &[(4, &queue("max"))]);
+        told(
+            "[measure]\nduration = \"2s\"\nthroughput-every = \"30ms\"\nwindow = [\"1s\", \"5s\"]\n",
+            &[(3, "measure.throughput-every"), (4, "measure.window")],
+        );
+    }
+
+    #[test]
+    fn errors_of_a_graph_come_in_one_go() {
+        let link =
+            |to: &str| format!("[[network.links]]\nname = \"x\"\nfrom = \"b\"\nto = \"{to}\"\nrate = \"1mbit\"\n");
+        let graph = "network.topology = \"graph\"\nnetwork.bottleneck = { from = \"a\", to = \"b\" }\n\
+                     network.ends = { left = \"a\", right = \"q\" }\nmeasure.monitor = [\"y\"]\n";
+        let routes = "[[network.routes]]\nfrom = \"a\"\nto = \"z\"\n[[network.routes]]\nfrom = \"a\"\nto = \"d\"\n\
+                      [[network.routes]]\nfrom = \"a\"\nvia = [\"b\"]\nto = \"d\"\n";
+        let source = "[[sources]]\nname = \"s\"\nkind = \"bulk\"\nto = \"w\"\n";
+        let text = format!("{graph}{}{}{routes}{source}", link("c"), link("d"));
+        let wrong =
+            [(3, "network.ends.right"), (10, "network.links[1]"), (15, "network.routes[0]"), (18, "network.routes[1]")];
+        told(&text, &wrong);
+        // With ends, the names of links and nodes are checked too. The third route takes the link whose name is taken.
+        let text = text.replace("\"q\"", "\"d\"");
+        let others = [(4, "measure.monitor[0]"), (28, "sources[0].to")];
+        let mut all = [&wrong[1..], &others].concat();
+        all.sort_unstable();
+        told(&text, &all);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{Adu, Close, ConnectionVector, Evidence, LinkSide, PerSide, Protocol, Side};
 use flowloom_sim::keys::Shape;
-use flowloom_sim::topology::TopologyError;
+use flowloom_sim::topology::Node;
 use flowloom_sim::{Classed, Config, DatagramFlow, LinkNumber, Origin, Traced, Way};
 
 /// The first number of a flow of a source; connections of a workload beside sources have smaller ones.
@@ -90,8 +90,9 @@ pub struct Source {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<WithoutClasses>")]
     pub(super) tcp: Option<TcpKeys>,
-    /// Datagrams: payload per second while the source is on.
+    /// Datagrams: payload per second while the source is on; not more than leaves a microsecond from one datagram to the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("most" = "11776mbit", "allOf" = [{ "not": { "const": "unlimited" } }]))]
     rate: Option<Quantity<Rate>>,
     /// Datagrams: time from one to the next, instead of `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -382,23 +383,35 @@ impl Source {
             || [&self.bytes, &self.payload].into_iter().flatten().any(Drawn::is_law)
     }
 
-    /// What its flows cross, and the side of the bottleneck that its senders count as.
+    /// Its nodes: of the senders, of the receivers.
     ///
     /// # Errors
-    /// No links lead there or back, or they cross the bottleneck in the wrong direction.
-    pub fn way(&self, shape: &Shape) -> Result<(Way, LinkSide), KeyError> {
+    /// All that is wrong with them.
+    pub(super) fn nodes(&self, shape: &Shape) -> Result<[Node; 2], Vec<KeyError>> {
         let node = |name: &String| match name.as_str() {
             "left" if shape.graph.node(name).is_err() => Ok(shape.ends[0]),
             "right" if shape.graph.node(name).is_err() => Ok(shape.ends[1]),
             _ => shape.graph.node(name),
         };
-        let key = |part: &str, error: TopologyError| KeyError::saying(part, error);
-        let from = node(&self.from).map_err(|error| key("from", error))?;
-        let to = node(&self.to).map_err(|error| key("to", error))?;
-        if from == to {
-            return Err(KeyError::new("to", format_args!("is {}, where it comes from", self.to)));
+        match (node(&self.from), node(&self.to)) {
+            (Ok(from), Ok(to)) if from == to => {
+                Err(vec![KeyError::new("to", format_args!("is {}, where it comes from", self.to))])
+            }
+            (Ok(from), Ok(to)) => Ok([from, to]),
+            (from, to) => {
+                let unknown = [("from", from), ("to", to)].into_iter();
+                Err(unknown.filter_map(|(key, node)| Some(KeyError::saying(key, node.err()?))).collect())
+            }
         }
-        let Way { there, back } = shape.way(from, to).map_err(|error| key("to", error))?;
+    }
+
+    /// What its flows cross, and the side of the bottleneck that its senders count as.
+    ///
+    /// # Errors
+    /// All that is wrong: no such nodes, no links that lead there or back, or they cross the bottleneck in the wrong direction.
+    pub fn way(&self, shape: &Shape) -> Result<(Way, LinkSide), Vec<KeyError>> {
+        let [from, to] = self.nodes(shape)?;
+        let Way { there, back } = shape.way(from, to).map_err(|error| vec![KeyError::saying("to", error)])?;
         let crosses = |way: &[LinkNumber], from| way.contains(&LinkNumber::bottleneck(from));
         let turned = crosses(&there, LinkSide::Right) || crosses(&back, LinkSide::Left);
         let (way, side) = match turned {
@@ -406,19 +419,20 @@ impl Source {
             false => (Way { there, back }, LinkSide::Left),
         };
         if crosses(&way.there, LinkSide::Right) || crosses(&way.back, LinkSide::Left) {
-            return Err(KeyError::saying("to", "its packets cross the bottleneck the same way there and back"));
+            let problem = "its packets cross the bottleneck the same way there and back";
+            return Err(vec![KeyError::saying("to", problem)]);
         }
         Ok((way, side))
     }
 
-    /// Checks what no type can refuse.
-    pub(super) fn check(&self) -> Result<(), KeyError> {
-        self.check_keys()?;
-        self.check_values()?;
-        match self.kind {
-            Kind::Bulk => Ok(()),
-            Kind::Cbr | Kind::Poisson | Kind::OnOff => self.check_datagrams(),
+    /// What no type can refuse.
+    pub(super) fn problems(&self) -> Vec<KeyError> {
+        let mut found = self.keys_of_others();
+        found.extend(self.impossible_values());
+        if self.kind != Kind::Bulk {
+            found.extend(self.impossible_datagrams());
         }
+        found
     }
 
     /// Checks what the devices of a live run carry although a simulation carries more.
@@ -429,102 +443,90 @@ impl Source {
         })
     }
 
-    /// Refuses keys of other kinds of sources.
-    fn check_keys(&self) -> Result<(), KeyError> {
+    /// Keys of other kinds of sources.
+    fn keys_of_others(&self) -> Vec<KeyError> {
         let given = serde_json::to_value(self).unwrap_or_default();
         let known = self.kind.keys();
         let is_known = |key: &str| COMMON_KEYS.contains(&key) || known.contains(&key);
-        match given.as_object().and_then(|given| given.keys().find(|key| !is_known(key))) {
-            Some(other) => Err(KeyError::new(
-                other.as_str(),
-                format_args!("is not a key of {}, which has {}", self.kind.name(), known.join(", ")),
-            )),
-            None => Ok(()),
-        }
+        let others = given.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).filter(|key| !is_known(key));
+        let problem = format!("is not a key of {}, which has {}", self.kind.name(), known.join(", "));
+        others.map(|key| KeyError::new(key, &problem)).collect()
     }
 
-    /// Checks the values of keys that several kinds have.
-    fn check_values(&self) -> Result<(), KeyError> {
+    /// Values that cannot be, of keys that several kinds have.
+    fn impossible_values(&self) -> Vec<KeyError> {
+        let mut found = Vec::new();
+        let mut wrong = |key: &str, problem: fmt::Arguments<'_>| found.push(KeyError::new(key, problem));
         if self.count == 0 {
-            return Err(KeyError::new("count", "of 0 sends nothing"));
+            wrong("count", format_args!("of 0 sends nothing"));
         }
         let zero = |size: &Option<Drawn<Size>>| matches!(size, Some(Drawn::Constant(size)) if size.value.0 == 0);
         if let Some(Drawn::Constant(bytes)) = &self.bytes
             && bytes.value.0 > MOST_BYTES
         {
-            return Err(KeyError::new("bytes", format_args!("of {bytes} is too much (at most {MOST_BYTES}b)")));
+            wrong("bytes", format_args!("of {bytes} is too much (at most {MOST_BYTES}b)"));
         }
-        for (key, wrong) in [("bytes", zero(&self.bytes)), ("payload", zero(&self.payload))] {
-            if wrong {
-                return Err(KeyError::new(key, "must be above zero"));
-            }
+        for (key, _) in [("bytes", &self.bytes), ("payload", &self.payload)].iter().filter(|(_, size)| zero(size)) {
+            wrong(key, format_args!("must be above zero"));
         }
         if self.window.as_ref().is_some_and(|window| !(1..=1 << 30).contains(&window.value.0)) {
-            return Err(KeyError::new("window", "must be between 1b and 1g, the largest that TCP can say"));
+            wrong("window", format_args!("must be between 1b and 1g, the largest that TCP can say"));
         }
         if let Some(mss) = self.mss.filter(|mss| !SEGMENT_SIZES.contains(mss)) {
             let (least, most) = (SEGMENT_SIZES.start(), SEGMENT_SIZES.end());
-            return Err(KeyError::new("mss", format_args!("of {mss} must be between {least} and {most} bytes")));
+            wrong("mss", format_args!("of {mss} must be between {least} and {most} bytes"));
         }
         if let Some(stop) = &self.stop
             && let Drawn::Constant(start) = &self.start
             && stop.value <= start.value.0
         {
-            return Err(KeyError::new("stop", format_args!("of {stop} is not after its start at {start}")));
+            wrong("stop", format_args!("of {stop} is not after its start at {start}"));
         }
-        Ok(())
+        found
     }
 
-    /// Checks when datagrams are sent.
-    fn check_datagrams(&self) -> Result<(), KeyError> {
+    /// The same of keys that say when datagrams are sent.
+    fn impossible_datagrams(&self) -> Vec<KeyError> {
+        let mut found = Vec::new();
         if let Drawn::Constant(payload) = self.payload()
             && payload.value.0 > u64::from(Datagrams::MOST_BYTES)
         {
             let most = Datagrams::MOST_BYTES;
-            return Err(KeyError::new(
-                "payload",
-                format_args!("of {payload} does not fit into a packet (at most {most}b)"),
-            ));
+            let problem = format_args!("of {payload} does not fit into a packet (at most {most}b)");
+            found.push(KeyError::new("payload", problem));
         }
         match (&self.rate, &self.gap) {
-            (Some(_), Some(_)) => {
-                return Err(KeyError::new("gap", "and rate say the same: leave out one"));
-            }
+            (Some(_), Some(_)) => found.push(KeyError::new("gap", "and rate say the same: leave out one")),
             (None, None) => {
-                return Err(KeyError::new("rate", "is missing: as in rate = \"1mbit\", or gap = \"8ms\""));
+                found.push(KeyError::new("rate", "is missing: as in rate = \"1mbit\", or gap = \"8ms\""));
             }
             (Some(_), None) if self.payload().is_law() => {
-                return Err(KeyError::new("rate", "needs a payload that is always the same: say gap = \"8ms\""));
+                let problem = "needs a payload that is always the same: say gap = \"8ms\"";
+                found.push(KeyError::new("rate", problem));
             }
-            _ => {}
+            _ => found.extend(self.impossible_gap()),
         }
-        if self.gap() < LEAST_GAP {
+        if self.kind == Kind::OnOff {
+            let missing = [("on", &self.on), ("off", &self.off)].into_iter().filter(|(_, time)| time.is_none());
+            let problem = |key| format!("is missing: as in {key} = \"500ms\"");
+            found.extend(missing.map(|(key, _)| KeyError::new(key, problem(key))));
+        }
+        found
+    }
+
+    /// A gap that cannot be, and a round-trip time that is too long for it.
+    fn impossible_gap(&self) -> Option<KeyError> {
+        let gap = self.gap();
+        if gap < LEAST_GAP {
             let key = if self.gap.is_some() { "gap" } else { "rate" };
-            return Err(KeyError::new(
-                key,
-                format_args!(
-                    "leaves {} between datagrams (at least {LEAST_GAP}; several flows send more: count)",
-                    self.gap()
-                ),
-            ));
+            let problem =
+                format_args!("leaves {gap} between datagrams (at least {LEAST_GAP}; several flows send more: count)");
+            return Some(KeyError::new(key, problem));
         }
-        if let Some(Drawn::Constant(rtt)) = &self.rtt
-            && rtt.value.as_secs_f64() / self.gap().as_secs_f64() * f64::from(self.count) > MOST_ON_THE_WAY
-        {
-            return Err(KeyError::new(
-                "rtt",
-                format_args!(
-                    "of {rtt} keeps more than {MOST_ON_THE_WAY:.0} datagrams on their way, each {}",
-                    self.gap()
-                ),
-            ));
-        }
-        if self.kind == Kind::OnOff
-            && let Some(key) = [("on", &self.on), ("off", &self.off)].iter().find(|(_, time)| time.is_none())
-        {
-            return Err(KeyError::new(key.0, format_args!("is missing: as in {} = \"500ms\"", key.0)));
-        }
-        Ok(())
+        let Some(Drawn::Constant(rtt)) = &self.rtt else { return None };
+        let on_the_way = rtt.value.as_secs_f64() / gap.as_secs_f64() * f64::from(self.count);
+        let problem = format_args!("of {rtt} keeps more than {MOST_ON_THE_WAY:.0} datagrams on their way, each {gap}");
+        (on_the_way > MOST_ON_THE_WAY).then(|| KeyError::new("rtt", problem))
     }
 }
 

@@ -58,7 +58,10 @@ impl<'a> Senders<'a> {
         classes.extend(tcp.classes.iter().map(|class| of_workload(&tcp.with(&class.tcp))));
         let (mut sources, mut first) = (Vec::new(), FIRST_FLOW);
         for (number, source) in experiment.sources.iter().enumerate() {
-            let (way, from) = source.way(shape).map_err(|error| error.within(format_args!("sources[{number}]")))?;
+            let way = source.way(shape);
+            // It was checked with the experiment.
+            let way = way.map_err(|mut problems| problems.swap_remove(0).within(format_args!("sources[{number}]")));
+            let (way, from) = way?;
             sources.push(Placed { source, class: classes.len() as u16, from, first });
             classes.push(Class { way, tcp: source.tcp(tcp).config(), ..Class::default() });
             first += source.flows();

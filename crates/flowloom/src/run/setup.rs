@@ -2,15 +2,14 @@
 
 use std::ops::Range;
 
-use flowloom_core::time::{Duration, Time};
+use flowloom_core::time::Time;
 use flowloom_core::workload::Protocol;
 use flowloom_live::Options;
 use flowloom_live::plan::{Need, Planner};
-use flowloom_report::run::bin_width;
 use flowloom_sim::{Classed, Config};
 
 use crate::context::Context;
-use crate::error::{Error, KeyError};
+use crate::error::Error;
 use crate::experiment::{self, Shape};
 use crate::run::config::config;
 use crate::run::hosts::LabHosts;
@@ -99,27 +98,6 @@ impl<'a> Setup<'a> {
         Some(ends?.saturating_sub(experiment.workload.prefill().shift()).as_nanos())
     }
 
-    /// Refuses bins of throughput that do not fit into those of the results: their traffic would count where they start.
-    fn check_bins(&self, source: &Source, config: &Config) -> Result<(), Error> {
-        /// The bins of an original's traffic are as wide.
-        const FINE: Duration = Duration::from_millis(10);
-        let window = self.window_of(source, config);
-        let results = bin_width(Duration::from_nanos(window.end - window.start));
-        let every = config.throughput_every;
-        let fits = |time: u64| time.is_multiple_of(every.as_nanos());
-        if fits(results.as_nanos()) && (every <= FINE || fits(window.start)) {
-            return Ok(());
-        }
-        let (given, start) = (&self.plan.experiment.measure.throughput_every, Duration::from_nanos(window.start));
-        let error = KeyError::new(
-            "measure.throughput-every",
-            format_args!(
-                "of {given} does not divide the bins of the results, which are {results} wide and begin at {start}"
-            ),
-        );
-        Err(self.plan.located(Error::from(error).hint("leave it out for 1ms, or give a time that divides both")))
-    }
-
     fn prepare(&self, source: Source) -> Result<Prepared, Error> {
         let Setup { plan, options, .. } = *self;
         if !plan.experiment.sources.is_empty() && source.facts.connections > experiment::FIRST_FLOW {
@@ -127,7 +105,9 @@ impl<'a> Setup<'a> {
         }
         let config = config(&plan.experiment, self.shape, self.senders, &source, plan.traces.clone());
         let config = Config { events: options.events, ..config.map_err(|error| plan.located(error))? };
-        self.check_bins(&source, &config)?;
+        // The end of the record may make the window shorter than the experiment does, and its bins finer.
+        let bins = plan.experiment.measure.check_bins(self.window_of(&source, &config));
+        bins.map_err(|error| plan.located(Error::from(error)))?;
         let live = match options.on {
             Driver::Sim => None,
             Driver::Live | Driver::Lab(_) => Some(self.live_options(&source, &config)?),

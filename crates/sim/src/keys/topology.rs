@@ -15,7 +15,7 @@ use flowloom_core::queue::keys::Queue;
 use flowloom_core::time::Duration;
 use flowloom_core::workload::LinkSide;
 
-use super::network::{Network, RateChoice};
+use super::network::{Bottleneck, Network, RateChoice};
 
 /// Shapes of the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -139,6 +139,8 @@ const MOST_HOPS: u16 = 1_000;
 const USUAL_HOPS: u16 = 6;
 /// The name of the bottleneck in the direction from left to right.
 const BOTTLENECK: &str = "bottleneck";
+/// The key of what it is.
+const BOTTLENECK_KEY: &str = "network.bottleneck";
 
 impl Shape {
     /// What packets cross between two nodes.
@@ -242,12 +244,106 @@ fn at<T>(key: &str, result: Result<T, TopologyError>) -> Result<T, KeyError> {
     result.map_err(|error| KeyError::saying(key, error))
 }
 
-fn node(graph: &mut Graph<Part>, key: &str, name: &str) -> Result<Node, KeyError> {
-    if let Ok(node) = graph.node(name) {
-        return Ok(node);
+/// A network that cannot be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unshaped {
+    /// Everything that is wrong, at least one.
+    pub problems: Vec<KeyError>,
+    /// The shape with all its nodes, if it has two ends: what it lacks are links and routes.
+    pub shape: Option<Shape>,
+}
+
+impl From<KeyError> for Unshaped {
+    fn from(problem: KeyError) -> Unshaped {
+        Unshaped { problems: vec![problem], shape: None }
     }
-    named("a node", key, name)?;
-    at(key, graph.add_node(name))
+}
+
+/// A graph that is drawn link by link, and what is wrong with it.
+#[derive(Default)]
+struct Drawing {
+    graph: Graph<Part>,
+    problems: Vec<KeyError>,
+}
+
+impl Drawing {
+    /// What `result` has, or a problem of `key`.
+    fn kept<T>(&mut self, key: &str, result: Result<T, TopologyError>) -> Option<T> {
+        at(key, result).map_err(|problem| self.problems.push(problem)).ok()
+    }
+
+    /// The node named so, which is added if there is none. One with a bad name is there too, because routes may name it.
+    fn node(&mut self, key: &str, name: &str) -> Option<Node> {
+        if let Ok(node) = self.graph.node(name) {
+            return Some(node);
+        }
+        self.problems.extend(named("a node", key, name).err());
+        let added = self.graph.add_node(name);
+        self.kept(key, added)
+    }
+
+    /// The link at `place`. One whose name is taken is there under its place, because routes may need it.
+    fn link(&mut self, place: usize, link: &Link) {
+        let key = format!("network.links[{place}]");
+        self.problems.extend(named("a link", &format!("{key}.name"), &link.name).err());
+        let (Some(from), Some(to)) = (self.node(&key, &link.from), self.node(&key, &link.to)) else { return };
+        let back = (!link.one_way).then(|| (format!("{}-back", link.name), to, from));
+        let mut is_told = false;
+        for (name, from, to) in [(link.name.clone(), from, to)].into_iter().chain(back) {
+            let added = self.graph.add_link(&name, from, to, Part::Link(place));
+            if let Err(TopologyError::Twice { .. }) = added {
+                _ = self.graph.add_link(&format!("{key} {name}"), from, to, Part::Link(place));
+            }
+            // The same is mostly wrong with the link back.
+            if !is_told {
+                is_told = self.kept(&key, added).is_none();
+            }
+        }
+    }
+
+    /// The bottleneck; whether it joins two nodes.
+    fn bottleneck(&mut self, bottleneck: &Bottleneck) -> bool {
+        let (Some(from), Some(to)) = (&bottleneck.from, &bottleneck.to) else {
+            let problem = "needs from and to, the nodes that it joins, in a graph";
+            self.problems.push(KeyError::new(BOTTLENECK_KEY, problem));
+            return false;
+        };
+        let joined = [self.node(BOTTLENECK_KEY, from), self.node(BOTTLENECK_KEY, to)];
+        let [Some(from), Some(to)] = joined else { return false };
+        let added = both(&mut self.graph, BOTTLENECK, [from, to]);
+        self.kept(BOTTLENECK_KEY, added).is_some()
+    }
+
+    fn route(&mut self, place: usize, route: &Route) {
+        let key = format!("network.routes[{place}]");
+        let names = [&route.from].into_iter().chain(&route.via).chain([&route.to]);
+        let stops: Vec<Option<Node>> = names.map(|name| self.kept(&key, self.graph.node(name))).collect();
+        if let Some(stops) = stops.into_iter().collect::<Option<Vec<Node>>>()
+            && let [from, via @ .., to] = &stops[..]
+        {
+            let fixed = self.graph.fix_route(*from, via, *to);
+            self.kept(&key, fixed);
+        }
+    }
+
+    /// The nodes of the two sides.
+    fn ends(&mut self, ends: Option<&Ends>) -> Option<[Node; 2]> {
+        let Some(Ends { left, right }) = ends else {
+            let problem = "is missing: name the nodes where the two sides of the workload are, as in \
+                           ends = { left = \"a\", right = \"b\" }";
+            self.problems.push(KeyError::new("network.ends", problem));
+            return None;
+        };
+        let nodes = [left, right].map(|name| self.graph.node(name));
+        let [from, to] = nodes;
+        let nodes = [self.kept("network.ends.left", from), self.kept("network.ends.right", to)];
+        if left == right {
+            let problem = format_args!("is {left}, as the left one is: the network would not be crossed");
+            self.problems.push(KeyError::new("network.ends.right", problem));
+        }
+        let [Some(left), Some(right)] = nodes else { return None };
+        Some([left, right])
+    }
 }
 
 /// Adds the link `name` for packets from the left and the one back for those from the right.
@@ -258,8 +354,9 @@ fn both(graph: &mut Graph<Part>, name: &str, [from, to]: [Node; 2]) -> Result<()
 }
 
 impl Network {
-    /// What no type can refuse: values that are well formed and impossible. Its shape, if that is possible.
-    pub fn problems(&self) -> (Vec<KeyError>, Option<Shape>) {
+    /// What no type can refuse: values that are well formed and impossible. Its shape; of one that is impossible, what there is
+    /// ([`Unshaped::shape`]).
+    pub fn problems(&self) -> (Vec<KeyError>, Result<Shape, Option<Shape>>) {
         let bottleneck = &self.bottleneck;
         let mut found: Vec<KeyError> = Vec::new();
         let mut add = |key: &str, problems: Vec<KeyError>| {
@@ -283,13 +380,11 @@ impl Network {
                 found.push(KeyError::new(format!("network.delay-box[{place}]"), problem));
             }
         }
-        match self.shape() {
-            Ok(shape) => (found, Some(shape)),
-            Err(problem) => {
-                found.push(problem);
-                (found, None)
-            }
-        }
+        let shape = self.checked_shape().map_err(|Unshaped { problems, shape }| {
+            found.extend(problems);
+            shape
+        });
+        (found, shape)
     }
 
     /// Links of a parking lot.
@@ -302,33 +397,36 @@ impl Network {
     /// # Errors
     /// The first key that is wrong.
     pub fn shape(&self) -> Result<Shape, KeyError> {
-        if self.topology != Topology::Graph {
-            let given = [
-                ("network.links", !self.links.is_empty()),
-                ("network.routes", !self.routes.is_empty()),
-                ("network.ends", self.ends.is_some()),
-                ("network.bottleneck.from", self.bottleneck.from.is_some()),
-                ("network.bottleneck.to", self.bottleneck.to.is_some()),
-            ];
-            if let Some((key, _)) = given.iter().find(|(_, given)| *given) {
-                return Err(KeyError::new(*key, "is of networks with topology = \"graph\""));
-            }
-        }
+        self.checked_shape().map_err(|mut unshaped| unshaped.problems.swap_remove(0))
+    }
+
+    fn checked_shape(&self) -> Result<Shape, Unshaped> {
+        let given = [
+            ("network.links", !self.links.is_empty()),
+            ("network.routes", !self.routes.is_empty()),
+            ("network.ends", self.ends.is_some()),
+            ("network.bottleneck.from", self.bottleneck.from.is_some()),
+            ("network.bottleneck.to", self.bottleneck.to.is_some()),
+        ];
+        let of_graphs = given.into_iter().filter(|(_, given)| *given && self.topology != Topology::Graph);
+        let mut problems: Vec<KeyError> =
+            of_graphs.map(|(key, _)| KeyError::new(key, "is of networks with topology = \"graph\"")).collect();
         if self.topology != Topology::ParkingLot && self.hops.is_some() {
-            return Err(KeyError::new("network.hops", "is of networks with topology = \"parking-lot\""));
+            problems.push(KeyError::new("network.hops", "is of networks with topology = \"parking-lot\""));
+        }
+        if !problems.is_empty() {
+            return Err(Unshaped { problems, shape: None });
         }
         match self.topology {
-            Topology::Dumbbell => Network::chain(&["left".to_owned(), "right".to_owned()]),
+            Topology::Dumbbell => Ok(Network::chain(&["left".to_owned(), "right".to_owned()])?),
             Topology::ParkingLot => {
                 let hops = self.hops();
                 if !(1..=MOST_HOPS).contains(&hops) {
-                    return Err(KeyError::new(
-                        "network.hops",
-                        format_args!("of {hops} must be between 1 and {MOST_HOPS}"),
-                    ));
+                    let problem = format_args!("of {hops} must be between 1 and {MOST_HOPS}");
+                    return Err(KeyError::new("network.hops", problem).into());
                 }
                 let nodes: Vec<String> = (0..=hops).map(|number| format!("n{number}")).collect();
-                Network::chain(&nodes)
+                Ok(Network::chain(&nodes)?)
             }
             Topology::Graph => self.drawn(),
         }
@@ -347,46 +445,38 @@ impl Network {
     }
 
     /// As written out.
-    fn drawn(&self) -> Result<Shape, KeyError> {
-        const BOTTLENECK_KEY: &str = "network.bottleneck";
-        let mut graph = Graph::default();
-        let (Some(from), Some(to)) = (&self.bottleneck.from, &self.bottleneck.to) else {
-            return Err(KeyError::new(BOTTLENECK_KEY, "needs from and to, the nodes that it joins, in a graph"));
-        };
-        let joined = [node(&mut graph, BOTTLENECK_KEY, from)?, node(&mut graph, BOTTLENECK_KEY, to)?];
-        at(BOTTLENECK_KEY, both(&mut graph, BOTTLENECK, joined))?;
+    fn drawn(&self) -> Result<Shape, Unshaped> {
+        let mut drawing = Drawing::default();
+        let is_joined = drawing.bottleneck(&self.bottleneck);
         for (place, link) in self.links.iter().enumerate() {
-            let key = format!("network.links[{place}]");
-            named("a link", &format!("{key}.name"), &link.name)?;
-            let joined = [node(&mut graph, &key, &link.from)?, node(&mut graph, &key, &link.to)?];
-            at(&key, graph.add_link(&link.name, joined[0], joined[1], Part::Link(place)))?;
-            if !link.one_way {
-                let back = format!("{}-back", link.name);
-                at(&key, graph.add_link(&back, joined[1], joined[0], Part::Link(place)))?;
+            drawing.link(place, link);
+        }
+        let mut ends = None;
+        // Without the bottleneck its nodes are missing.
+        if is_joined {
+            for (place, route) in self.routes.iter().enumerate() {
+                drawing.route(place, route);
             }
+            ends = drawing.ends(self.ends.as_ref());
         }
-        for (place, route) in self.routes.iter().enumerate() {
-            let key = format!("network.routes[{place}]");
-            let [from, to] = [at(&key, graph.node(&route.from))?, at(&key, graph.node(&route.to))?];
-            let via: Vec<Node> =
-                route.via.iter().map(|name| at(&key, graph.node(name))).collect::<Result<_, KeyError>>()?;
-            at(&key, graph.fix_route(from, &via, to))?;
+        let Drawing { graph, problems } = drawing;
+        let shape = ends.map(|ends| Shape { graph, ends });
+        match shape {
+            Some(shape) if problems.is_empty() => match shape.check_ways() {
+                Ok(()) => Ok(shape),
+                Err(problem) => Err(Unshaped { problems: vec![problem], shape: Some(shape) }),
+            },
+            shape => Err(Unshaped { problems, shape }),
         }
-        let Some(Ends { left, right }) = &self.ends else {
-            let problem = "is missing: name the nodes where the two sides of the workload are, as in \
-                           ends = { left = \"a\", right = \"b\" }";
-            return Err(KeyError::new("network.ends", problem));
-        };
-        let ends = [at("network.ends.left", graph.node(left))?, at("network.ends.right", graph.node(right))?];
-        if left == right {
-            return Err(KeyError::new(
-                "network.ends.right",
-                format_args!("is {left}, as the left one is: the network would not be crossed"),
-            ));
-        }
-        let shape = Shape { graph, ends };
-        let way = at("network.ends", shape.workload_way())?;
-        if let Some((link, node)) = shape.apart() {
+    }
+}
+
+impl Shape {
+    /// Checks that the workload crosses the bottleneck, and that every link hangs together with it.
+    fn check_ways(&self) -> Result<(), KeyError> {
+        let [left, right] = self.ends.map(|end| self.graph.name(end));
+        let way = at("network.ends", self.workload_way())?;
+        if let Some((link, node)) = self.apart() {
             let key = match link {
                 Part::Link(place) => format!("network.links[{place}]"),
                 Part::Alike(_) => BOTTLENECK_KEY.to_owned(),
@@ -399,11 +489,11 @@ impl Network {
             let monitored = LinkNumber::bottleneck(side);
             let crossed = links.iter().copied().filter(|link| link.is_bottleneck()).collect::<Vec<_>>();
             if crossed != [monitored] {
-                let name = shape.graph.links()[monitored.index()].name.as_str();
+                let name = self.graph.links()[monitored.index()].name.as_str();
                 let crossed =
-                    links.iter().map(|link| shape.graph.links()[link.index()].name.as_str()).collect::<Vec<_>>();
-                let bottleneck = &shape.graph.links()[monitored.index()];
-                let [left, right] = [bottleneck.from, bottleneck.to].map(|node| shape.graph.name(node));
+                    links.iter().map(|link| self.graph.links()[link.index()].name.as_str()).collect::<Vec<_>>();
+                let bottleneck = &self.graph.links()[monitored.index()];
+                let [left, right] = [bottleneck.from, bottleneck.to].map(|node| self.graph.name(node));
                 let problem = format!(
                     "the way from {from} to {to} is {}: it must cross {name}, which joins {left} to {right} and is what \
                      the results are about",
@@ -412,21 +502,22 @@ impl Network {
                 return Err(KeyError::saying("network.ends", problem));
             }
         }
-        Ok(shape)
+        Ok(())
     }
 }
 
 /// What no type can refuse of a link; keys are relative to its table.
 pub fn link_problems(rate: &Quantity<RateChoice>, delay: &Quantity<Duration>, queue: &Queue) -> Vec<KeyError> {
     let mut found = Vec::new();
-    let mut discipline = queue.discipline().map(|_| ());
+    let mut of_queue = queue.problems();
     if let RateChoice::Fixed(bits) = rate.value {
         match bits.impossible() {
             Some(problem) => found.push(KeyError::new("rate", format_args!("of {rate} is {problem}"))),
-            None => discipline = discipline.and_then(|()| queue.discipline_at(bits).map(|_| ())),
+            None if of_queue.is_empty() => of_queue.extend(queue.discipline_at(bits).err()),
+            None => {}
         }
     }
-    found.extend(discipline.map_err(|error| error.within("queue")).err());
+    found.extend(of_queue.into_iter().map(|error| error.within("queue")));
     if delay.value > Config::MAX_DELAY {
         let problem = format_args!("of {delay} is too long (at most {})", Config::MAX_DELAY);
         found.push(KeyError::new("delay", problem));

@@ -78,14 +78,13 @@ impl Path {
             let late = if name == "reorder" { late(argument) } else { None };
             keys.add(&mut entries, path, name, late.as_ref().unwrap_or(argument));
         }
+        if left.is_some() && left == right {
+            let place = given.place();
+            given.wrong(place, "left and right are two interfaces", "name another one for right");
+        }
         let network = network(given, &mut keys, &entries)?;
         let (left, right, duration, seed) = (left?, right?, duration?, seed?);
         let path = Path { interfaces: [left, right], duration, network, seed };
-        if path.interfaces[0] == path.interfaces[1] {
-            let place = given.place();
-            given.wrong(place, "left and right are two interfaces", "name another one for right");
-            return None;
-        }
         if path.played().is_ok()
             && let Err(impossible) = path.config()
         {
@@ -158,7 +157,7 @@ fn network(given: &mut Arguments<'_>, keys: &mut Keys, entries: &[Entry]) -> Opt
     };
     let (mut problems, shape) = network.problems();
     let played = network.bottleneck.trace.is_none();
-    if let (Some(shape), true) = (&shape, problems.is_empty() && played) {
+    if let (Ok(shape), true) = (&shape, problems.is_empty() && played) {
         problems.extend(config(&network, shape, Duration::from_secs(1)).err());
     }
     if !problems.is_empty() {
