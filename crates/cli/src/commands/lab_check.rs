@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use flowloom::lab::script::expand::whole;
-use flowloom::lab::script::explain::{explain, text};
+use flowloom::lab::script::explain::{explain, remarks, text};
 use flowloom::lab::script::parser::Mode;
 
 use crate::exit::Exit;
@@ -19,7 +19,7 @@ pub fn run(args: &args::LabCheck, manner: Manner) -> Result<Exit, Error> {
     let whole = whole(&name, &script, mode, &mut scripts::included);
     let explained = match whole.block {
         Some(block) => explain(&whole.files, &block, whole.found),
-        None => Err(whole.found),
+        None => Err([whole.found, remarks(&whole.part)].concat()),
     };
     let (explanation, found) = match explained {
         Ok((explanation, found)) => (Some(explanation), found),

@@ -32,6 +32,8 @@ pub struct Whole {
     pub files: Files,
     /// The script; nothing if it has errors.
     pub block: Option<Block>,
+    /// What could be read of a script that has errors.
+    pub part: Body,
     /// What was found.
     pub found: Vec<Diagnostic>,
 }
@@ -46,23 +48,23 @@ pub fn whole(name: &str, text: &str, mode: Mode, read: Read<'_>) -> Whole {
     let mut files = Files::new();
     let file = files.add(name, text, None);
     let (body, found) = read_body(&files, file, mode);
-    let mut expander = Expander { files, found, mode, read, items: 0, scopes: Vec::new(), bytes: text.len() };
-    // What could not be read may be what is looked for.
-    let body = match expander.failed() {
-        true => Body::default(),
-        false => expander.body(body, 0, None),
-    };
+    let is_unread = body.lost.is_some() && found.len() >= MOST_ERRORS;
+    let (items, scopes, bytes) = (0, Vec::new(), text.len());
+    let mut expander = Expander { files, found, mode, read, items, scopes, bytes, is_unread };
+    let mut body = expander.body(body, 0, None);
+    let mut block = None;
     if !expander.failed() {
         let end = expander.files.place(file, text.len(), text.len());
         expander.found.extend(one_block(&body, end));
     }
-    let block = body.children.into_iter().find_map(|child| match child {
-        Child::Block(block) => Some(block),
-        Child::Include(_) => None,
-    });
-    let block = block.filter(|_| !expander.failed());
+    if !expander.failed() {
+        block = body.children.drain(..).find_map(|child| match child {
+            Child::Block(block) => Some(block),
+            Child::Include(_) => None,
+        });
+    }
     let Expander { files, found, .. } = expander;
-    Whole { files, block, found }
+    Whole { files, block, part: body, found }
 }
 
 /// A file by itself.
@@ -81,9 +83,12 @@ struct Expander<'a> {
     /// Blocks, parameters and arguments.
     items: usize,
     /// Variables of the blocks that are around, from the outermost on.
-    scopes: Vec<BTreeMap<String, Value>>,
+    /// One whose value is lost has none.
+    scopes: Vec<BTreeMap<String, Option<Value>>>,
     /// Of all files.
     bytes: usize,
+    /// A part of the script was not read in which any variable may be defined.
+    is_unread: bool,
 }
 
 impl Expander<'_> {
@@ -111,14 +116,16 @@ impl Expander<'_> {
     /// A body with everything put in; `leaf` is the kind of leaf it belongs to.
     fn body(&mut self, body: Body, depth: usize, leaf: Option<&str>) -> Body {
         let body = self.flat(body);
-        self.scopes.push(BTreeMap::new());
+        let mut lost = body.lost;
+        self.scopes.push(lost.iter().flatten().map(|name| (name.clone(), None)).collect());
         for one in body.lets {
             // That which is first counts: files that are included come later.
             if self.scopes.last().is_some_and(|scope| scope.contains_key(&one.name)) {
                 continue;
             }
             let Let { name, value, .. } = one;
-            if let (Some(value), Some(scope)) = (self.value(value, 0), self.scopes.last_mut()) {
+            let value = self.value(value, 0);
+            if let Some(scope) = self.scopes.last_mut() {
                 scope.insert(name, value);
             }
         }
@@ -134,7 +141,10 @@ impl Expander<'_> {
             if !self.count(place) {
                 break;
             }
-            parameters.extend(self.value(value, 0).map(|value| Parameter { name, place, value, around }));
+            match self.value(value, 0) {
+                Some(value) => parameters.push(Parameter { name, place, value, around }),
+                None => drop(lost.get_or_insert_default()),
+            }
         }
         let mut children = Vec::new();
         for child in body.children {
@@ -155,7 +165,7 @@ impl Expander<'_> {
             children.push(Child::Block(self.block(block, depth)));
         }
         self.scopes.pop();
-        Body { lets: Vec::new(), parameters, children, end: body.end }
+        Body { lets: Vec::new(), parameters, children, end: body.end, lost }
     }
 
     fn block(&mut self, block: Block, depth: usize) -> Block {
@@ -181,10 +191,16 @@ impl Expander<'_> {
             match child {
                 Child::Block(_) => children.push(child),
                 Child::Include(include) => {
-                    if let Some(mut included) = self.included(&include) {
-                        body.lets.append(&mut included.lets);
-                        body.parameters.append(&mut included.parameters);
-                        children.append(&mut included.children);
+                    let Some(mut included) = self.included(&include) else {
+                        body.lost.get_or_insert_default();
+                        self.is_unread = true;
+                        continue;
+                    };
+                    body.lets.append(&mut included.lets);
+                    body.parameters.append(&mut included.parameters);
+                    children.append(&mut included.children);
+                    if let Some(mut lost) = included.lost {
+                        body.lost.get_or_insert_default().append(&mut lost);
                     }
                 }
             }
@@ -240,9 +256,11 @@ impl Expander<'_> {
                     if !self.count(place) {
                         return None;
                     }
-                    expanded.push(Argument { name, place, value: self.value(value, calls + 1)? });
+                    let value = self.value(value, calls + 1);
+                    expanded.push(value.map(|value| Argument { name, place, value }));
                 }
-                Some(Value::Function(Function { name, place, arguments: expanded }))
+                let arguments = expanded.into_iter().collect::<Option<_>>()?;
+                Some(Value::Function(Function { name, place, arguments }))
             }
             Value::List(List { items, place }) => {
                 let mut expanded = Vec::new();
@@ -250,9 +268,10 @@ impl Expander<'_> {
                     if !self.count(place) {
                         return None;
                     }
-                    expanded.push(self.value(item, calls + 1)?);
+                    expanded.push(self.value(item, calls + 1));
                 }
-                Some(Value::List(List { items: expanded, place }))
+                let items = expanded.into_iter().collect::<Option<_>>()?;
+                Some(Value::List(List { items, place }))
             }
             Value::Word(word) if word.form == Form::Variable => self.variables(&word, calls),
             other => Some(other),
@@ -324,6 +343,9 @@ impl Expander<'_> {
     fn variable(&mut self, name: &str, place: Place) -> Option<&Value> {
         let found = self.scopes.iter().rposition(|scope| scope.contains_key(name));
         let Some(found) = found else {
+            if self.is_unread {
+                return None;
+            }
             let known: Vec<&str> = self.scopes.iter().flat_map(BTreeMap::keys).map(String::as_str).collect();
             // Any letter is near to any other.
             let hint = match nearest(name, &known).filter(|_| name.len() > 1) {
@@ -333,7 +355,7 @@ impl Expander<'_> {
             self.say(Diagnostic::error(place, format!("${name} is not defined here")).hint(hint));
             return None;
         };
-        self.scopes[found].get(name)
+        self.scopes[found].get(name)?.as_ref()
     }
 }
 
@@ -451,6 +473,43 @@ mod tests {
         assert_eq!(found.len(), 1);
         let included = whole.found[0].included(&whole.files);
         assert_eq!(included.iter().map(|at| whole.files.locate(*at)).collect::<Vec<_>>(), ["main.ns:1:20"]);
+    }
+
+    /// What is left out because of an error hides no other, and is the cause of none.
+    #[test]
+    fn errors_of_all_kinds_come_in_one_go() {
+        let places = |text: &str| {
+            let found = expanded(&[("a.ns", text), ("o.ns", "@let b = 16KK;")]).1;
+            found.iter().map(|one| one.split(": ").next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+        };
+        for (text, wanted) in [
+            // Beside a file that is not there.
+            (
+                "cluster {\n@include \"no\";\nx = 1KK;\n@include \"neither\";\n}",
+                &["a.ns:3:5", "a.ns:2:10", "a.ns:4:10"][..],
+            ),
+            ("cluster {\nx = 1KK;\ny = $q;\n}", &["a.ns:2:5", "a.ns:3:5"]),
+            // What a file or a line that means nothing defines is not known.
+            ("cluster {\n@include \"no\";\ny = $q;\n}", &["a.ns:2:10"]),
+            ("cluster {\n@let q = 1KK;\ny = $q;\n}", &["a.ns:2:10"]),
+            ("cluster {\n@include \"o.ns\";\ny = $b;\n}", &["o.ns:1:10"]),
+            // Arguments in one line and in several, and items of lists.
+            (
+                "test {\nx = f(a = 1KK, b = [2KK, 3KK], c = );\ny = 4KK;\n}",
+                &["a.ns:2:11", "a.ns:2:21", "a.ns:2:26", "a.ns:2:35", "a.ns:3:5"],
+            ),
+            (
+                "test {\nx = f(a = 1,\n b = 2KK,\n c = 3);\ny = f(a = $q, b = $r);\n}",
+                &["a.ns:3:6", "a.ns:5:11", "a.ns:5:19"],
+            ),
+            // A block whose first line is wrong.
+            (
+                "cluster {\ntest a b {\nx = 1KK;\n}\ntest 5 {\ny = 2KK;\n}\n}",
+                &["a.ns:2:6", "a.ns:3:5", "a.ns:5:6", "a.ns:6:5"],
+            ),
+        ] {
+            assert_eq!(places(text), wanted, "{text}");
+        }
     }
 
     /// A few lines that stand for more than memory holds.

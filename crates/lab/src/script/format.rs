@@ -41,6 +41,7 @@ fn bare(block: &Block) -> Block {
             })
             .collect(),
         end: Vec::new(),
+        lost: None,
     };
     let (keyword, address) = (keyword.clone(), address.clone());
     Block { keyword, place: *place, address, body, open: Vec::new(), around: Around::default() }
@@ -103,7 +104,7 @@ fn write_block(out: &mut String, block: &Block, depth: usize) {
     if let Some(address) = &block.address {
         let _ = write!(out, " {}", address.text);
     }
-    let Body { lets, parameters, children, end } = &block.body;
+    let Body { lets, parameters, children, end, lost: _ } = &block.body;
     let is_empty = lets.is_empty() && parameters.is_empty() && children.is_empty() && end.is_empty();
     if is_empty && block.open.is_empty() {
         return behind(out, " {}", &block.around.after);

@@ -1,7 +1,7 @@
 //! From tokens to the tree, with as many errors as can be told in one go.
 //!
-//! An error makes the parser leave out what it is in: to the next `;`, or a line on which something begins. So what follows is read as if
-//! nothing had been wrong, and nothing is said twice.
+//! A word that means nothing is left out alone. Any other error makes the parser leave out what it is in: to the next `;`, or a line on
+//! which something begins. So what follows is read as if nothing had been wrong, and nothing is said twice.
 
 use std::collections::BTreeMap;
 
@@ -150,6 +150,19 @@ impl Items<'_> {
             leaf,
             misplaced: 0,
         }
+    }
+
+    /// A variable whose value could not be read.
+    fn lose(&mut self, variable: &str) {
+        self.body.lost.get_or_insert_default().push(variable.to_owned());
+    }
+
+    /// A value, if it could be read.
+    fn kept(&mut self, value: Option<Value>) -> Option<Value> {
+        if value.is_none() {
+            self.body.lost.get_or_insert_default();
+        }
+        value
     }
 
     /// The body. What comes first in it stands apart from nothing.
@@ -309,13 +322,20 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Leaves out what is left of an item: to its `;` or block, or to a line on which another begins.
-    fn skip_item(&mut self) {
+    /// Leaves out what is left of an item: to its `;` or block, or to a line on which another begins. Variables that are defined there
+    /// are `lost`.
+    fn skip_item(&mut self, lost: &mut Vec<String>) {
         while !(self.current.on_new_line && self.begins_item()) {
             match self.current.kind {
                 Kind::EndOfFile | Kind::Close => return,
                 Kind::Open => return self.skip_block(),
                 Kind::Semicolon => return drop(self.take()),
+                Kind::Directive("let") => {
+                    self.take();
+                    if let Kind::Word(name) = self.current.kind {
+                        lost.push(name.to_owned());
+                    }
+                }
                 _ => drop(self.take()),
             }
         }
@@ -396,7 +416,8 @@ impl<'a> Parser<'a> {
                 _ => self.expected("a parameter or a block", None).map(drop),
             };
             if let Err(Skip) = read {
-                self.skip_item();
+                let lost = items.body.lost.get_or_insert_default();
+                self.skip_item(lost);
             }
         }
     }
@@ -439,9 +460,11 @@ impl<'a> Parser<'a> {
         self.count();
         self.take();
         let value = self.value(0)?;
-        self.end_of_item();
+        self.end_of_item(items);
         let around = self.around(around);
-        if self.is_new(&mut items.parameters, name, place) {
+        if self.is_new(&mut items.parameters, name, place)
+            && let Some(value) = items.kept(value)
+        {
             items.body.parameters.push(Parameter { name: name.to_owned(), place, value, around });
         }
         Ok(())
@@ -459,7 +482,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The end of a parameter or of what is marked by `@`.
-    fn end_of_item(&mut self) {
+    fn end_of_item(&mut self, items: &mut Items<'a>) {
         match self.current.kind {
             Kind::Semicolon => drop(self.take()),
             Kind::Close | Kind::EndOfFile => self.slip(self.behind, "a \";\" is missing"),
@@ -468,7 +491,7 @@ impl<'a> Parser<'a> {
                 let (place, words) = (self.current.place, self.current.kind.words());
                 self.say(Diagnostic::error(place, format!("a \";\" is missing before {words}")));
                 if !self.begins_item() {
-                    self.skip_item();
+                    self.skip_item(items.body.lost.get_or_insert_default());
                 }
             }
         }
@@ -480,19 +503,26 @@ impl<'a> Parser<'a> {
         self.count();
         let opens = self.peek().kind == Kind::Open;
         let address = match self.current.kind {
-            Kind::Word(text) if opens => {
-                let word = self.word(text)?;
-                if word.form == Form::Quantity {
-                    return self.fail(Diagnostic::error(word.place, format!("{text} is no address of a host")));
+            Kind::Word(text) if opens => self.word(text).filter(|word| {
+                let is_number = word.form == Form::Quantity;
+                if is_number {
+                    self.say(Diagnostic::error(word.place, format!("{text} is no address of a host")));
                 }
-                Some(word)
-            }
+                !is_number
+            }),
             _ => None,
         };
         if !self.at(&Kind::Open) {
             let (here, words) = (self.current.place, self.current.kind.words());
             let error = Diagnostic::error(here, format!("\"{keyword}\" is followed by {words}"));
-            return self.fail(error.hint("\"=\" makes a parameter of it, \"{\" a block"));
+            self.say(error.hint("\"=\" makes a parameter of it, \"{\" a block"));
+            while matches!(self.current.kind, Kind::Word(_)) && !(self.current.on_new_line && self.begins_item()) {
+                self.take();
+            }
+            // What is in the block may be wrong too.
+            if !self.at(&Kind::Open) {
+                return Err(Skip);
+            }
         }
         if let Some(leaf) = items.leaf {
             items.misplaced += 1;
@@ -556,14 +586,18 @@ impl<'a> Parser<'a> {
                 self.count();
                 self.take();
                 if !self.at(&Kind::Equals) {
+                    items.lose(name);
                     return self.expected("\"=\"", None);
                 }
                 self.take();
-                let value = self.value(0)?;
-                self.end_of_item();
+                let value = self.value(0).inspect_err(|_| items.lose(name))?;
+                self.end_of_item(items);
                 let around = self.around(around);
                 if self.is_new(&mut items.variables, name, place) {
-                    items.body.lets.push(Let { name: name.to_owned(), place, value, around });
+                    match value {
+                        Some(value) => items.body.lets.push(Let { name: name.to_owned(), place, value, around }),
+                        None => items.lose(name),
+                    }
                 }
             }
             "include" => {
@@ -572,7 +606,7 @@ impl<'a> Parser<'a> {
                 };
                 self.count();
                 self.take();
-                self.end_of_item();
+                self.end_of_item(items);
                 let around = self.around(around);
                 items.body.children.push(Child::Include(Include { file, place, around }));
             }
@@ -585,21 +619,25 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A value, within `calls` functions.
-    fn value(&mut self, calls: usize) -> Result<Value, Skip> {
+    /// A value, within `calls` functions; nothing where it means nothing, and what is behind it can be read.
+    fn value(&mut self, calls: usize) -> Result<Option<Value>, Skip> {
         match self.current.kind.clone() {
             Kind::Text(text) => {
                 let place = self.current.place;
                 self.take();
-                Ok(Value::Text(Text { text, place }))
+                Ok(Some(Value::Text(Text { text, place })))
             }
             // On a line of its own, what looks like the next item is that.
             Kind::Word(_) if self.current.on_new_line && self.begins_item() => {
                 self.fail(Diagnostic::error(self.behind, "a value is missing"))
             }
-            Kind::Word(name) if self.peek().kind == Kind::Begin => self.function(name, calls).map(Value::Function),
-            Kind::Word(text) => self.word(text).map(Value::Word),
-            Kind::BeginList => self.list(calls).map(Value::List),
+            Kind::Word(name) if self.peek().kind == Kind::Begin => self.function(name, calls),
+            Kind::Word(text) => Ok(self.word(text).map(Value::Word)),
+            Kind::BeginList => self.list(calls),
+            Kind::Comma | Kind::End | Kind::EndList if calls > 0 => {
+                self.say(Diagnostic::error(self.behind, "a value is missing"));
+                Ok(None)
+            }
             Kind::Semicolon | Kind::Comma | Kind::End | Kind::EndList | Kind::Close | Kind::EndOfFile => {
                 self.fail(Diagnostic::error(self.behind, "a value is missing"))
             }
@@ -607,29 +645,30 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The word that stands here.
-    fn word(&mut self, text: &'a str) -> Result<Word, Skip> {
+    /// The word that stands here, if it means something.
+    fn word(&mut self, text: &'a str) -> Option<Word> {
         let place = self.current.place;
         self.take();
-        match word::form(text) {
-            Ok(form) => Ok(Word { text: text.to_owned(), form, place }),
-            Err(error) => self.fail(Diagnostic::error(place, error.problem).hint_if(error.hint)),
-        }
+        let form = word::form(text);
+        form.map(|form| Word { text: text.to_owned(), form, place })
+            .map_err(|error| self.say(Diagnostic::error(place, error.problem).hint_if(error.hint)))
+            .ok()
     }
 
-    /// `name(argument = value, ...)`
-    fn function(&mut self, name: &'a str, calls: usize) -> Result<Function, Skip> {
+    /// `name(argument = value, ...)`; nothing if one of the arguments is none.
+    fn function(&mut self, name: &'a str, calls: usize) -> Result<Option<Value>, Skip> {
         let place = self.name(name, "a function")?;
         if calls == MOST_CALLS {
             return self.fail(Diagnostic::error(place, format!("more than {MOST_CALLS} functions within each other")));
         }
         let opened = self.take().place;
-        let mut arguments = Vec::new();
+        let mut arguments = Some(Vec::new());
         let mut names = BTreeMap::new();
         loop {
             if self.at(&Kind::End) {
                 self.take();
-                return Ok(Function { name: name.to_owned(), place, arguments });
+                let function = |arguments| Value::Function(Function { name: name.to_owned(), place, arguments });
+                return Ok(arguments.map(function));
             }
             let is_named = self.peek().kind == Kind::Equals;
             let named = match self.current.kind {
@@ -645,7 +684,8 @@ impl<'a> Parser<'a> {
             self.take();
             let value = self.value(calls + 1)?;
             if self.is_new(&mut names, argument, place) {
-                arguments.push(Argument { name: argument.to_owned(), place, value });
+                let named = |value| Argument { name: argument.to_owned(), place, value };
+                arguments = with(arguments, value.map(named));
             }
             match self.current.kind {
                 Kind::Comma => drop(self.take()),
@@ -658,21 +698,21 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `[value, ...]`
-    fn list(&mut self, calls: usize) -> Result<List, Skip> {
+    /// `[value, ...]`; nothing if one of the values is none.
+    fn list(&mut self, calls: usize) -> Result<Option<Value>, Skip> {
         let place = self.current.place;
         if calls == MOST_CALLS {
             return self.fail(Diagnostic::error(place, format!("more than {MOST_CALLS} functions within each other")));
         }
         self.take();
-        let mut items = Vec::new();
+        let mut items = Some(Vec::new());
         loop {
             if self.at(&Kind::EndList) {
                 self.take();
-                return Ok(List { items, place });
+                return Ok(items.map(|items| Value::List(List { items, place })));
             }
             self.count();
-            items.push(self.value(calls + 1)?);
+            items = with(items, self.value(calls + 1)?);
             match self.current.kind {
                 Kind::Comma => drop(self.take()),
                 Kind::EndList => {}
@@ -689,6 +729,13 @@ impl<'a> Parser<'a> {
         let ends = matches!(self.current.kind, Kind::Semicolon | Kind::Close | Kind::EndOfFile);
         ends.then(|| format!("the \"{bracket}\" in line {} has no end", opened.line))
     }
+}
+
+/// `list` with one more; nothing without one of them.
+fn with<T>(list: Option<Vec<T>>, one: Option<T>) -> Option<Vec<T>> {
+    let (mut list, one) = list.zip(one)?;
+    list.push(one);
+    Some(list)
 }
 
 #[cfg(test)]

@@ -33,6 +33,8 @@ pub struct Body {
     pub children: Vec<Child>,
     /// Comments behind all that.
     pub end: Vec<Comment>,
+    /// What could not be read: nothing, or something that defines these variables.
+    pub lost: Option<Vec<String>>,
 }
 
 /// A block within another, or a file with such (an extension).

@@ -82,7 +82,7 @@ fn body_of(children: impl Strategy<Value = Vec<Child>>) -> impl Strategy<Value =
         let lets = lets.into_iter().map(|(name, (value, around))| Let { name, place, value, around }).collect();
         let parameters =
             parameters.into_iter().map(|(name, (value, around))| Parameter { name, place, value, around }).collect();
-        let mut body = Body { lets, parameters, children, end };
+        let mut body = Body { lets, parameters, children, end, lost: None };
         settle(&mut body);
         body
     })

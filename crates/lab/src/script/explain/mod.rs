@@ -13,7 +13,7 @@ use super::diagnostic::{Diagnostic, Severity};
 use super::format::value;
 use super::leaf::{Leaf, TEST, Tool};
 use super::place::Files;
-use super::tree::{Block, Keyword};
+use super::tree::{Block, Body, Keyword};
 
 use doubts::Placed;
 
@@ -74,6 +74,17 @@ pub fn explain(
         notes: remarks(false),
     };
     Ok((explanation, found))
+}
+
+/// What is to be said of the leaves in a part of a script that has errors elsewhere, beside those of which something could not be read.
+pub fn remarks(part: &Body) -> Vec<Diagnostic> {
+    let of_block = |block: &Block| match block.control() {
+        Some(_) => remarks(&block.body),
+        None if block.body.lost.is_some() => Vec::new(),
+        None if block.keyword == TEST => Leaf::read(block).1,
+        None => Tool::read(block).map_or_else(Vec::new, |(_, found)| found),
+    };
+    part.blocks().flat_map(of_block).collect()
 }
 
 struct Explainer<'a> {

@@ -138,6 +138,16 @@ fn what_leaves_cannot_do_is_an_error() {
     assert_eq!(found.len(), 4 + 3 + 2, "{found:?}");
 }
 
+/// A file that is not there hides nothing of the leaves, except of those that may have their parameters from it.
+#[test]
+fn errors_of_leaves_are_told_beside_others() {
+    let text = "cluster {\n@include \"no\";\nsleep { duration = x; }\nsleep { @include \"no\"; }\nsleep { duration = 1KK; }\n}";
+    let whole = whole("a.ns", text, Mode::Strict, &mut |_, _| Err("no such file".to_owned()));
+    assert!(whole.block.is_none());
+    let places: Vec<u32> = whole.found.iter().chain(&remarks(&whole.part)).map(|one| one.place.line).collect();
+    assert_eq!(places, [5, 2, 4, 3]);
+}
+
 #[test]
 fn ten_thousand_leaves_are_explained() {
     let pair = |n: usize| {

@@ -47,6 +47,9 @@ pub fn read(files: &Files, file: u32) -> (Body, Vec<Diagnostic>) {
 type Key<'a> = Spanned<DeString<'a>>;
 type Item<'a> = Spanned<DeValue<'a>>;
 
+/// Keys of a block.
+const BLOCK_KEYS: [&str; 5] = ["block", "address", "let", "parameters", "children"];
+
 struct Reader<'a> {
     files: &'a Files,
     file: u32,
@@ -93,8 +96,8 @@ impl Reader<'_> {
         let mut body = Body::default();
         for (key, item) in ordered(table) {
             match (key.get_ref().as_ref(), item.get_ref()) {
-                ("let", DeValue::Table(lets)) => body.lets = self.lets(lets),
-                ("parameters", DeValue::Table(parameters)) => body.parameters = self.parameters(parameters),
+                ("let", DeValue::Table(lets)) => self.lets(lets, &mut body),
+                ("parameters", DeValue::Table(parameters)) => self.parameters(parameters, &mut body),
                 ("children", DeValue::Array(children)) => {
                     body.children = children.iter().filter_map(|child| self.child(child, depth, leaf)).collect();
                 }
@@ -121,7 +124,7 @@ impl Reader<'_> {
         };
         if let Some((key, included)) = table.get_key_value("include") {
             self.count(&key.span())?;
-            if let Some((other, _)) = ordered(table).into_iter().find(|(key, _)| key.get_ref() != "include") {
+            for (other, _) in ordered(table).into_iter().filter(|(key, _)| key.get_ref() != "include") {
                 self.say(&other.span(), "a child with include has no other keys", None);
             }
             let DeValue::String(file) = included.get_ref() else {
@@ -147,6 +150,10 @@ impl Reader<'_> {
                 "a child has neither block nor include",
                 Some("block = \"cluster\" says what it is".to_owned()),
             );
+            // What is in it may be wrong too.
+            if depth < MOST_DEPTH {
+                self.body(table, &BLOCK_KEYS, depth + 1, None);
+            }
             return None;
         };
         self.count(&item.span())?;
@@ -164,7 +171,7 @@ impl Reader<'_> {
         }
         let address = table.get("address").and_then(|item| self.address(item));
         let leaf = Keyword::of(&keyword).is_none().then_some(keyword.as_str());
-        let body = self.body(table, &["block", "address", "let", "parameters", "children"], depth + 1, leaf);
+        let body = self.body(table, &BLOCK_KEYS, depth + 1, leaf);
         Some(Block { place, address, body, open: Vec::new(), around: Around::default(), keyword })
     }
 
@@ -178,25 +185,31 @@ impl Reader<'_> {
         }
     }
 
-    fn lets(&mut self, table: &DeTable<'_>) -> Vec<Let> {
-        let lets = ordered(table).into_iter().filter_map(|(key, item)| {
-            self.count(&key.span())?;
+    fn lets(&mut self, table: &DeTable<'_>, body: &mut Body) {
+        for (key, item) in ordered(table) {
             let (name, place) = (key.get_ref().to_string(), self.place(&key.span()));
-            if !word::is_variable(&name) {
+            let is_named = word::is_variable(&name);
+            if !is_named {
                 self.say(&key.span(), format!("{name:?} cannot name a variable"), None);
-                return None;
             }
-            Some(Let { name, place, value: self.value(item, 0)?, around: Around::default() })
-        });
-        lets.collect()
+            let value = self.count(&key.span()).and_then(|()| self.value(item, 0)).filter(|_| is_named);
+            match value {
+                Some(value) => body.lets.push(Let { name, place, value, around: Around::default() }),
+                None => body.lost.get_or_insert_default().push(name),
+            }
+        }
     }
 
-    fn parameters(&mut self, table: &DeTable<'_>) -> Vec<Parameter> {
-        let parameters = ordered(table).into_iter().filter_map(|(key, item)| {
-            let (name, place) = self.name(key, "a parameter")?;
-            Some(Parameter { name, place, value: self.value(item, 0)?, around: Around::default() })
-        });
-        parameters.collect()
+    fn parameters(&mut self, table: &DeTable<'_>, body: &mut Body) {
+        for (key, item) in ordered(table) {
+            let (name, value) = (self.name(key, "a parameter"), self.value(item, 0));
+            match name.zip(value) {
+                Some(((name, place), value)) => {
+                    body.parameters.push(Parameter { name, place, value, around: Around::default() });
+                }
+                None => drop(body.lost.get_or_insert_default()),
+            }
+        }
     }
 
     /// A name that is counted.
@@ -248,7 +261,8 @@ impl Reader<'_> {
             self.count(&item.span())?;
             self.value(item, calls + 1)
         });
-        Some(Value::List(List { items: items.collect::<Option<_>>()?, place }))
+        let items: Vec<Option<Value>> = items.collect();
+        Some(Value::List(List { items: items.into_iter().collect::<Option<_>>()?, place }))
     }
 
     fn text(&mut self, text: &str, item: &Item<'_>) -> Option<Text> {
@@ -278,11 +292,14 @@ impl Reader<'_> {
             return None;
         }
         let (name, place) = self.name(key, "a function")?;
-        let arguments = ordered(arguments).into_iter().filter_map(|(key, item)| {
-            let (name, place) = self.name(key, "an argument")?;
-            Some(Argument { name, place, value: self.value(item, calls + 1)? })
+        let arguments = ordered(arguments).into_iter().map(|(key, item)| {
+            let (name, value) = (self.name(key, "an argument"), self.value(item, calls + 1));
+            let ((name, place), value) = name.zip(value)?;
+            Some(Argument { name, place, value })
         });
-        Some(Value::Function(Function { name, place, arguments: arguments.collect() }))
+        let arguments: Vec<Option<Argument>> = arguments.collect();
+        let arguments = arguments.into_iter().collect::<Option<_>>()?;
+        Some(Value::Function(Function { name, place, arguments }))
     }
 
     fn no_function(&mut self, item: &Item<'_>) -> Option<Value> {
@@ -323,6 +340,17 @@ mod tests {
         assert_eq!(write(&body), toml);
         let (fragment, found) = read("[let]\na = 1\n\n[[children]]\nblock = \"serial\"\n");
         assert_eq!((fragment.lets.len(), fragment.children.len(), found.len()), (1, 1, 0));
+    }
+
+    #[test]
+    fn a_child_without_a_block_hides_no_other_error() {
+        let text = "block = \"serial\"\n[[children]]\nblok = \"test\"\n[children.parameters]\na = \"1KK\"\nb = [\"2KK\", \"3KK\"]\n\
+                    [[children]]\ninclude = \"x\"\nlet = {}\naddress = 5\n";
+        let (body, found) = read(text);
+        let mut places: Vec<&str> = found.iter().map(|one| one.split(": ").next().unwrap_or_default()).collect();
+        places.sort_unstable();
+        assert_eq!(places, ["10:1", "2:1", "3:1", "5:5", "6:13", "6:6", "9:1"], "{found:?}");
+        assert_eq!(body.children.len(), 1);
     }
 
     #[test]
