@@ -198,9 +198,8 @@ impl Verifier<'_> {
         if self.is_stopped() {
             return;
         }
-        let is_new = fs::canonicalize(folder).map_or(true, |path| self.read.insert(path));
-        if !is_new && folder.is_symlink() {
-            let problem = format!("{}: a link to a folder that was read under another name", folder.display());
+        if !self.is_entered(folder) {
+            let problem = format!("{}: a link to a folder that it is in, or that was read already", folder.display());
             return self.push(VerifiedFile { problem: Some(problem), ..VerifiedFile::new(folder, State::Unlisted) });
         }
         let entries = match Entries::of(folder) {
@@ -241,6 +240,17 @@ impl Verifier<'_> {
                 Some(_) => self.unlisted(path),
             }
         }
+    }
+
+    /// Whether to read a folder. Links may lead in circles: one is followed only to a folder that is new and not around it.
+    fn is_entered(&mut self, folder: &Path) -> bool {
+        let Ok(path) = fs::canonicalize(folder) else { return true };
+        let is_link = folder.is_symlink();
+        let around = folder.parent().filter(|_| is_link).and_then(|around| fs::canonicalize(around).ok());
+        if around.is_some_and(|around| around.starts_with(&path)) {
+            return false;
+        }
+        self.read.insert(path) || !is_link
     }
 
     /// A folder in a run folder that is no part of the run.

@@ -207,9 +207,9 @@ fn what_is_no_part_of_a_run_is_named() {
     let all = [
         ("r/a\nwhole: b\u{1b}", "unlisted"),
         ("r/fifo", "unlisted"),
-        ("r/up", "unlisted"),
         ("r/other", "unlisted"),
         ("r/other/run.json", "damaged"),
+        ("r/up", "unlisted"),
     ];
     assert_eq!(others(&found), all);
     let said = bench.flowloom(&["verify", "r"]);

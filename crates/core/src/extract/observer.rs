@@ -382,7 +382,7 @@ impl Observer {
         if seen.payload_bytes == 0 && flags.0 & BARE == Flags::ACK {
             own.bare_acks += 1;
             // What says less than was said before is old, and no probe.
-            if start + 1 == own.acked + u64::from(own.fin_acked) && ack == peer.acked {
+            if start + 1 == own.acked && ack == peer.acked {
                 own.note_probe(peer.last_window);
             }
         }

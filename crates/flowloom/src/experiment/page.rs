@@ -152,10 +152,10 @@ impl<'a> Page<'a> {
                 },
                 (_, None) => "text".to_owned(),
             },
-            // What a number of 32 bits can hold is no bound that a reader asks for.
+            // What a number of 32 or 64 bits can hold is no bound that a reader asks for.
             Some("integer") => match (
                 schema["minimum"].as_i64(),
-                schema["maximum"].as_i64().filter(|most| *most != i64::from(u32::MAX)),
+                schema["maximum"].as_i64().filter(|most| ![u32::MAX.into(), i64::MAX].contains(most)),
             ) {
                 (Some(least), Some(most)) => format!("whole number, {least} to {most}"),
                 (Some(least), None) => format!("whole number, {least} or more"),

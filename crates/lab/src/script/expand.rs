@@ -496,7 +496,7 @@ mod tests {
             // Arguments in one line and in several, and items of lists.
             (
                 "test {\nx = f(a = 1KK, b = [2KK, 3KK], c = );\ny = 4KK;\n}",
-                &["a.ns:2:11", "a.ns:2:21", "a.ns:2:26", "a.ns:2:36", "a.ns:3:5"],
+                &["a.ns:2:11", "a.ns:2:21", "a.ns:2:26", "a.ns:2:35", "a.ns:3:5"],
             ),
             (
                 "test {\nx = f(a = 1,\n b = 2KK,\n c = 3);\ny = f(a = $q, b = $r);\n}",
@@ -505,7 +505,7 @@ mod tests {
             // A block whose first line is wrong.
             (
                 "cluster {\ntest a b {\nx = 1KK;\n}\ntest 5 {\ny = 2KK;\n}\n}",
-                &["a.ns:2:8", "a.ns:3:5", "a.ns:5:6", "a.ns:6:5"],
+                &["a.ns:2:6", "a.ns:3:5", "a.ns:5:6", "a.ns:6:5"],
             ),
         ] {
             assert_eq!(places(text), wanted, "{text}");

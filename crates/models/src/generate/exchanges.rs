@@ -28,7 +28,7 @@ pub struct Exchanges {
     #[serde(default = "nothing")]
     pub think_ms: Distribution,
     /// Round-trip time of the path, in milliseconds; at most one hour in the mean.
-    #[schemars(extend("maximum" = 3_600_000))]
+    #[schemars(extend("minimum" = 0, "maximum" = 3_600_000))]
     pub rtt_ms: Distribution,
     /// The largest window that either end advertises, in bytes; default: what a header can say without scaling.
     #[serde(default = "unscaled")]

@@ -151,6 +151,10 @@ fn numbers(schema: &Value, on: &mut Vec<String>, outside: &mut Vec<String>) {
         ("exclusiveMaximum", -step, false),
     ] {
         let Some(bound) = schema.get(keyword).and_then(Value::as_f64) else { continue };
+        if is_whole && bound >= i64::MAX as f64 {
+            // TOML cannot say more.
+            continue;
+        }
         // Of a large number a millionth is lost.
         let moved = bound + by * bound.abs().max(1.0);
         let (inside, beyond) = if is_inside { (bound, moved) } else { (moved, bound) };
@@ -256,19 +260,19 @@ fn the_forms_of_the_schema_are_the_machines() {
     for bounded in &found {
         let (table, _) = bounded.path.rsplit_once('.').unwrap_or(("", &bounded.path));
         let kind = kind_at(&format!("{table}.kind"), &bounded.beside);
+        let model = kind_at("workload.model.kind", &bounded.beside);
         for value in VALUES {
             let text = written(bounded, kind, value);
             match (validator.accepts(&text), Experiment::parse(&text, "x")) {
-                (Ok(()), Err(error)) if !error.each().any(|error| depends(error)) => {
+                // Ours, and not serde's.
+                (_, Err(error)) if error.to_string().contains("invalid type") => {
+                    wrong.push(format!("told in words of serde: {text}{error}"));
+                }
+                (Ok(()), Err(error)) if !is_beside_others(model, &bounded.path) => {
                     wrong.push(format!("accepted by the schema: {text}{error}"));
                 }
                 (Err(error), Ok(_)) => wrong.push(format!("refused by the schema: {text}{error}")),
                 _ => agreed += 1,
-            }
-            // serde's own words are no diagnostics.
-            let raw = Experiment::parse(&text, "x").err().map(|error| error.to_string()).unwrap_or_default();
-            if raw.contains("invalid type") || raw.contains("floating point") {
-                wrong.push(format!("told in serde's words: {text}{raw}"));
             }
         }
     }
@@ -276,9 +280,10 @@ fn the_forms_of_the_schema_are_the_machines() {
     assert!(found.len() > 100 && agreed > 1_000, "{} keys, {agreed}", found.len());
 }
 
-/// Whether an error is about other keys too, which no schema says.
-fn depends(_: &crate::error::Error) -> bool {
-    false
+/// Keys whose values mean something beside others only, which no schema says: parameters of laws, those of Harpoon, and the speed of a
+/// source that sends as fast as it can.
+fn is_beside_others(model: &str, path: &str) -> bool {
+    path.starts_with("network.delay-box[0].rate.") || model == "harpoon" || path == "workload.model.sources[0].speed"
 }
 
 /// In every unit, the pattern and the machine agree on what is near a bound.

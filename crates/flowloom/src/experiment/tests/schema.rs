@@ -307,6 +307,8 @@ fn the_schema_and_the_reader_refuse_the_same() {
     refused.extend(["0", "-1", "1e300", "\"0.4bit\""].map(on_off));
     refused.extend([
         exchanges("request-bytes = -1, response-bytes = 1"),
+        exchanges("request-bytes = 0, response-bytes = 1"),
+        exchanges("request-bytes = 1, response-bytes = 0.5"),
         exchanges("request-bytes = 1, response-bytes = 1, think-ms = -1"),
         misc("packets = 0, packet-gap-s = 1, bytes = 1"),
         misc("packets = 1, packet-gap-s = 0, bytes = 1"),
@@ -321,6 +323,11 @@ fn the_schema_and_the_reader_refuse_the_same() {
         ("workload.model", &["{ kind = \"swing\", config = \"a\", sessions-per-second = 1000001 }"]),
         ("workload.model", &["{ kind = \"harpoon\", sessions = 1, gap-ms = 1, file-bytes = 1, clients = [\"x\"] }"]),
         ("workload.load", &["{ target = 0 }", "{ target = -1 }"]),
+        ("workload.rtt", &["\"usernett\"", "\"off\"", "\"1e9\"", "\"0-path\"", "\"1048577-path\""]),
+        ("sources", &["[{ name = \"a\", kind = \"cbr\", rate = \"unlimited\" }]"]),
+        ("sources", &["[{ name = \"a\", kind = \"cbr\", rate = \"100tbit\" }]"]),
+        ("sources", &["[{ name = \"a\", kind = \"cbr\", rate = \"12gbit\" }]"]),
+        ("network.delay-box", &["[{ subset = 9223372036854775808 }]"]),
         ("workload.rtt", &["\"61min\"", "{ kind = \"paths\", paths = 3, trim = \"50%\" }"]),
         ("workload.rtt", &["{ kind = \"published\", name = \"unc-maen\" }"]),
         ("workload.window", &["\"0.5b\""]),
@@ -358,6 +365,8 @@ fn the_schema_and_the_reader_refuse_the_same() {
         "network.path.loss = \"99.999e-1%\"",
         "network.delay-box = [{ rate = 100 }]",
         "workload.rtt = { kind = \"paths\", paths = 3, trim = \"49.9%\" }",
+        "workload.rtt = { kind = \"paths\", paths = 4.0 }",
+        "workload.rtt = \"1048576-path\"",
     ] {
         wrong.extend(validator.accepts(text).err().map(|error| format!("refused by the schema: {text}{error}")));
         wrong.extend(Experiment::parse(text, "x").err().map(|error| format!("refused: {text}{error}")));

@@ -158,6 +158,7 @@ fn several_errors_are_told_in_one_go() {
         [
             "error: 3:11: a:70000: a port is a number from 0 to 65535, not \"70000\"",
             "error: 4:14: 16KK: a number takes one multiplier, K, M or G, not \"KK\"",
+            "warning: 4:18: a \";\" is missing",
             "error: 5:11: an argument or \")\" is expected here, not \"a\" | arguments are written name = value",
             "error: 6:11: a value is missing",
             "error: 10:5: a parameter or a block is expected here, not \"=\"",
