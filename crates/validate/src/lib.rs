@@ -16,6 +16,7 @@
 //! | `aqm`, `control`, `sharing` | laws of queue disciplines |
 //! | `long_flows` | flows of half a minute and more over every queue |
 //! | `marks`, `dctcp`, `delay` | laws of flows that heed marks, or delay and rate: ECN; DCTCP; Vegas, BBR |
+//! | `closed_loop` | replays beside the programs that they are of, over networks that change |
 //! | `first_flight` | first-flight windows and acknowledgement policies found at a monitor, beside the true ones |
 //! | `metamorphic` | what must not change |
 //! | `dependence` | estimates of the Hurst parameter |
@@ -33,6 +34,7 @@
 mod aqm;
 mod buffers;
 mod cell_queue;
+mod closed_loop;
 mod conformance;
 mod control;
 mod cubic;
@@ -74,7 +76,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 22] = [
+pub const GROUPS: [&str; 23] = [
     "transcripts",
     "queueing",
     "slow-start",
@@ -97,6 +99,7 @@ pub const GROUPS: [&str; 22] = [
     "multiplexing",
     "first-flight",
     "losses",
+    "closed-loop",
 ];
 
 /// The rows of one of [`GROUPS`], or of [`REFERENCES`]; none of another name.
@@ -124,6 +127,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "multiplexing" => multiplexing::rows(effort),
         "first-flight" => first_flight::rows(effort),
         "losses" => losses::rows(effort),
+        "closed-loop" => closed_loop::rows(effort),
         REFERENCES => references::rows(effort),
         _ => Vec::new(),
     }
