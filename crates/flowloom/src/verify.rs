@@ -192,8 +192,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// A run folder, a folder of several, or any other folder with such in it. A link to one that was read is named: such links may
-    /// lead in circles.
+    /// A run folder, a folder of several, or any other folder with such in it.
     fn folder(&mut self, folder: &Path) {
         if self.is_stopped() {
             return;

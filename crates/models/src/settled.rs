@@ -13,7 +13,7 @@ use flowloom_core::workload::{Close, ConnectionVector, Pattern, Protocol, Side};
 enum Kind {
     /// Between ADUs.
     Quiet,
-    /// Before the first or after the last: no minimum applies.
+    /// Before the first, after the last or inside one: no minimum applies.
     Outer,
 }
 
@@ -50,6 +50,9 @@ fn each_wait(vector: &mut ConnectionVector, change: impl Fn(Duration, Option<Dur
         adu.wait = adu.wait.map(|raw| change(raw, counted, Kind::Quiet));
     }
     for side in Side::BOTH {
+        for pause in vector.pauses[side].iter_mut().filter(|pause| pause.heard.is_some()) {
+            pause.length = change(pause.length, transits[side], Kind::Outer);
+        }
         // The acceptor's end of the handshake lies beyond the monitor.
         let counted = transits[side].filter(|_| side == Side::Acceptor);
         let end = &mut vector.ends[side];

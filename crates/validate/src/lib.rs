@@ -16,6 +16,7 @@
 //! | `aqm`, `control`, `sharing` | laws of queue disciplines |
 //! | `long_flows` | flows of half a minute and more over every queue |
 //! | `marks`, `dctcp`, `delay` | laws of flows that heed marks, or delay and rate: ECN; DCTCP; Vegas, BBR |
+//! | `closed_loop` | replays beside the programs that they are of, over networks that change |
 //! | `first_flight` | first-flight windows and acknowledgement policies found at a monitor, beside the true ones |
 //! | `reads` | pauses of programs that do not read, and what only looks like one |
 //! | `metamorphic` | what must not change |
@@ -35,6 +36,7 @@
 mod aqm;
 mod buffers;
 mod cell_queue;
+mod closed_loop;
 mod conformance;
 mod control;
 mod cubic;
@@ -78,7 +80,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 24] = [
+pub const GROUPS: [&str; 25] = [
     "transcripts",
     "queueing",
     "slow-start",
@@ -103,6 +105,7 @@ pub const GROUPS: [&str; 24] = [
     "first-flight",
     "losses",
     "transit-times",
+    "closed-loop",
 ];
 
 /// The rows of one of [`GROUPS`], or of [`REFERENCES`]; none of another name.
@@ -132,6 +135,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "first-flight" => first_flight::rows(effort),
         "losses" => losses::rows(effort),
         "transit-times" => transit_times::rows(effort),
+        "closed-loop" => closed_loop::rows(effort),
         REFERENCES => references::rows(effort),
         _ => Vec::new(),
     }

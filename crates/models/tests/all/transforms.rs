@@ -2,7 +2,7 @@
 
 use flowloom_core::play::{ReplayModel, Script, Waits};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{Adu, Close, ConnectionVector, LinkSide, Pattern, PerSide, Side};
+use flowloom_core::workload::{Adu, Close, ConnectionVector, LinkSide, Pattern, Pause, PerSide, Side};
 use flowloom_models::{Assignment, Place, RoundTrips, Structure, fix_windows, settle, unsettle};
 use proptest::prelude::*;
 
@@ -12,6 +12,16 @@ fn side() -> impl Strategy<Value = Side> {
 
 fn millis(most: u64) -> impl Strategy<Value = Option<Duration>> {
     prop::option::of((0..most).prop_map(Duration::from_millis))
+}
+
+/// Pauses inside data units, and waits for the other end.
+fn pauses() -> impl Strategy<Value = Vec<Pause>> {
+    let pause = (0u64..150_000, 0u64..500, prop::option::of(0u64..100_000));
+    prop::collection::vec(pause, 0..4).prop_map(|mut pauses| {
+        pauses.sort_unstable();
+        let pause = |(after_bytes, length, heard)| Pause { after_bytes, length: Duration::from_millis(length), heard };
+        pauses.into_iter().map(pause).collect()
+    })
 }
 
 fn vector() -> impl Strategy<Value = ConnectionVector> {
@@ -27,8 +37,8 @@ fn vector() -> impl Strategy<Value = ConnectionVector> {
     let pattern = prop_oneof![Just(Pattern::Sequential), Just(Pattern::Concurrent)];
     let close = prop_oneof![side().prop_map(Close::Fin), side().prop_map(Close::Rst), Just(Close::NotSeen)];
     let ends = (millis(200), millis(200), millis(900), millis(900), millis(3_000));
-    (pattern, prop::collection::vec(adu, 0..12), close, ends, any::<bool>()).prop_map(
-        |(pattern, adus, close, (initiator, acceptor, first, second, t_close), left)| {
+    (pattern, prop::collection::vec(adu, 0..12), [pauses(), pauses()], close, ends, any::<bool>()).prop_map(
+        |(pattern, adus, pauses, close, (initiator, acceptor, first, second, t_close), left)| {
             let mut vector = ConnectionVector {
                 id: 5,
                 start: Time::from_nanos(77),
@@ -39,6 +49,7 @@ fn vector() -> impl Strategy<Value = ConnectionVector> {
                 adus,
                 ..ConnectionVector::default()
             };
+            [vector.pauses.initiator, vector.pauses.acceptor] = pauses;
             (vector.ends.initiator.min_transit, vector.ends.acceptor.min_transit) = (initiator, acceptor);
             (vector.ends.initiator.lead_in, vector.ends.acceptor.lead_in) = (first, second);
             vector
