@@ -250,3 +250,131 @@ impl Observer for Part<'_, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flowloom_core::time::{Duration, Time};
+    use flowloom_core::workload::{Adu, Close, ConnectionVector, Endpoint, Pause, PerSide, Side};
+    use flowloom_report::explain::Quantity;
+    use flowloom_store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadWriter};
+
+    use super::*;
+    use crate::context::{Silent, Stop};
+    use crate::error::ErrorKind;
+    use crate::run::run_files;
+
+    const CONNECTIONS: u64 = 40;
+    const PIECE: u64 = 1_448;
+
+    /// What a program writes in four pieces, with these pauses between them.
+    fn pause(connection: u64) -> Duration {
+        Duration::from_millis(100 + 10 * connection)
+    }
+
+    /// A capture of programs whose only peculiarity is that they write slowly, and its run.
+    fn slow_writes(folder: &Path) -> PathBuf {
+        let workload = folder.join("w.parquet");
+        let mut writer = WorkloadWriter::create(&workload).unwrap();
+        for id in 0..CONNECTIONS {
+            let end = || Endpoint { min_transit: Some(Duration::from_millis(10)), ..Endpoint::default() };
+            let adu = |side: Side, bytes| Adu {
+                side,
+                bytes,
+                missing_bytes: 0,
+                wait: Some(Duration::from_millis(20)),
+                waiter: side.other(),
+                seen: None,
+                packets: None,
+            };
+            let mut vector = ConnectionVector {
+                id,
+                start: Time::ZERO + Duration::from_millis(200 * id),
+                complete: true,
+                ends: PerSide { initiator: end(), acceptor: end() },
+                close: Close::Fin(Side::Initiator),
+                adus: vec![adu(Side::Initiator, 300), adu(Side::Acceptor, 4 * PIECE)],
+                ..ConnectionVector::default()
+            };
+            let pauses = (1..4).map(|piece| Pause { after_bytes: piece * PIECE, length: pause(id), heard: None });
+            vector.pauses[Side::Acceptor].extend(pauses);
+            writer.write(&vector).unwrap();
+        }
+        let capture = CaptureFacts { duration_ns: 12_000_000_000, ..CaptureFacts::default() };
+        writer.finish(Provenance::default(), capture, &TrafficFacts::default()).unwrap();
+        let stop = Stop::new();
+        let context = Context::new(&Silent, &stop);
+        let captured = RunOptions { pcap: Some(Vec::new()), ..RunOptions::to(folder.join("captured")) };
+        run(Experiment::of(&workload), &captured, context).unwrap();
+        let replay = folder.join("replay");
+        run_files(&[folder.join("captured/link.pcap")], &RunOptions::to(&replay), context).unwrap();
+        replay
+    }
+
+    /// The pauses are known: they are the whole difference, of all connections and of each.
+    #[test]
+    fn slow_writes_explain_a_capture_of_slow_writers() {
+        let folder = tempfile::tempdir().unwrap();
+        let replay = slow_writes(folder.path());
+        let stop = Stop::new();
+        let found = explain(&replay, Some(2), Context::new(&Silent, &stop)).unwrap();
+        let pauses: u64 = (0..CONNECTIONS).map(|id| 3 * pause(id).as_nanos()).sum();
+        let near = |ns: u64, wanted: u64| ns.abs_diff(wanted) < wanted / 100;
+        assert!(near(found.original_adu_span_ns, pauses), "{} of {pauses}", found.original_adu_span_ns);
+        for of in [Quantity::ResponseTime, Quantity::Duration, Quantity::AduSpan] {
+            let explained = found.quantities.iter().find(|explained| explained.quantity == of).unwrap();
+            let amount = |apart: flowloom_report::explain::Apart| apart.amount().unwrap();
+            assert!(amount(explained.nothing) > 0.9 && amount(explained.all) < 0.01, "{explained:?}");
+            assert_eq!(explained.explained_by.as_deref(), Some("writes"));
+            for worth in &explained.causes {
+                let (alone, left_out) = (worth.worth_alone.unwrap(), worth.worth_left_out.unwrap());
+                match &*worth.cause {
+                    "writes" => assert!(alone > 0.9 && left_out > 0.9 && amount(worth.alone) < 0.01, "{worth:?}"),
+                    _ => assert!(alone.abs() < 0.001 && left_out.abs() < 0.001, "{worth:?}"),
+                }
+            }
+        }
+        assert_eq!((found.compared_connections, found.connections.len()), (CONNECTIONS, 10));
+        // The longest pauses differ most.
+        let last = &found.connections[0];
+        let duration = last.duration.as_ref().unwrap();
+        assert_eq!((last.id, duration.explained_by.as_deref()), (CONNECTIONS - 1, Some("writes")));
+        assert!(near(duration.nothing_ns.unwrap().unsigned_abs(), 3 * pause(last.id).as_nanos()), "{duration:?}");
+        let alone = duration.causes.iter().find(|tried| tried.cause == "writes").unwrap().alone_ns.unwrap();
+        assert!(alone.abs() < 1_000_000 && duration.all_ns.unwrap().abs() < 1_000_000, "{duration:?}");
+    }
+
+    #[test]
+    fn a_stop_ends_an_explanation() {
+        let folder = tempfile::tempdir().unwrap();
+        let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/demo.pcap.gz");
+        let (target, stop) = (folder.path().join("demo"), Stop::new());
+        run_files(&[demo.into()], &RunOptions::to(&target), Context::new(&Silent, &stop)).unwrap();
+        // When the first simulation is under way.
+        let observer = |event: &Event<'_>| {
+            if matches!(event, Event::Advanced { .. }) {
+                stop.request();
+            }
+        };
+        let error = explain(&target, Some(1), Context::new(&observer, &stop)).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Interrupted);
+    }
+
+    /// However many simulations there are, and however they run beside each other, they are one step that is done to its end.
+    #[test]
+    fn simulations_are_one_step() {
+        let steps = std::sync::Mutex::new(Vec::new());
+        let observer = |event: &Event<'_>| steps.lock().unwrap().push(format!("{event:?}"));
+        let stop = Stop::new();
+        let joined = Joined { context: Context::new(&observer, &stop), runs: 2, whole: OnceLock::new() };
+        let parts = [0, 0].map(|done| Part { whole: &joined, done: AtomicU64::new(done) });
+        for (part, done) in [(&parts[0], 4), (&parts[1], 3), (&parts[0], 10), (&parts[1], 10)] {
+            part.event(&Event::Began { step: Step::Simulating, total: Some(10) });
+            part.event(&Event::Advanced { step: Step::Simulating, done });
+        }
+        drop(joined);
+        let steps = steps.into_inner().unwrap();
+        assert_eq!(steps[0], "Began { step: Simulating, total: Some(20) }");
+        assert_eq!(steps[steps.len() - 2..], ["Advanced { step: Simulating, done: 20 }", "Ended(Simulating)"]);
+        assert_eq!(steps.len(), 6, "{steps:?}");
+    }
+}

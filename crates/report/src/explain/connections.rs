@@ -10,9 +10,10 @@ use flowloom_core::workload::Pattern;
 use flowloom_store::FileError;
 use flowloom_store::run_folder::{ConnectionRow, Point, RunFolder};
 
-use super::quantities::explained_by;
+use super::quantities::{explained_by, worsened_by};
 use super::replays::Replays;
 use super::{Cause, Tried};
+use crate::metric::Metric;
 
 /// Times of the same things in the original and at the monitor of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,13 @@ impl Times {
     /// Replay - original, in nanoseconds.
     fn difference(&self) -> i64 {
         self.replay.as_nanos() as i64 - self.original.as_nanos() as i64
+    }
+
+    /// How far the two are apart; 0 within the margin of times, which is as good as none (methods M.6).
+    fn apart(&self) -> u64 {
+        let apart = self.difference().unsigned_abs();
+        let margin = Metric::Duration.tolerance().of(self.original.as_nanos() as f64);
+        if apart as f64 > margin { apart } else { 0 }
     }
 }
 
@@ -107,8 +115,7 @@ impl ConnectionTimes {
     /// How far the connection with this number is from the original, in its duration or its response times.
     fn apart(&self, id: u64) -> u64 {
         let of = self.0.get(&id);
-        let differences = of.map(|of| [of.duration, of.responses].map(|times| times.difference().unsigned_abs()));
-        differences.into_iter().flatten().max().unwrap_or(0)
+        of.map_or(0, |of| of.duration.apart().max(of.responses.apart()))
     }
 }
 
@@ -122,7 +129,7 @@ fn is_over(row: &ConnectionRow) -> bool {
 const MOST: usize = 10;
 
 /// The numbers of the connections that differ most from their original in the replay without anything or in that with everything, the
-/// farthest first. Those that do not differ are none.
+/// farthest first. Those that do not differ by more than the margin are none.
 pub fn most_different(nothing: &ConnectionTimes, all: &ConnectionTimes) -> Vec<u64> {
     let apart = |id: &u64| nothing.apart(*id).max(all.apart(*id));
     let mut different: Vec<u64> = all.0.keys().copied().filter(|id| apart(id) > 0).collect();
@@ -157,6 +164,8 @@ pub struct ExplainedTimes {
     pub causes: Vec<TimeDifferences>,
     /// The cause that is worth most, or `unknown` if more than that is left with all causes; null where nothing differs.
     pub explained_by: Option<String>,
+    /// Where the replay with all causes is farther away than that without any: the cause that brings it farthest; else null.
+    pub worsened_by: Option<String>,
 }
 
 impl ExplainedTimes {
@@ -177,6 +186,7 @@ impl ExplainedTimes {
             all_ns: differences.all,
             causes: tried.collect(),
             explained_by: explained_by(causes, &amounts),
+            worsened_by: worsened_by(causes, &amounts),
         })
     }
 

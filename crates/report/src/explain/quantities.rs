@@ -165,6 +165,8 @@ pub struct Explained {
     pub causes: Vec<Worth>,
     /// The cause that is worth most, or `unknown` if more than that is left with all causes; null where nothing differs.
     pub explained_by: Option<String>,
+    /// Where the replay with all causes is farther away than that without any: the cause that brings it farthest; else null.
+    pub worsened_by: Option<String>,
 }
 
 impl Explained {
@@ -194,6 +196,7 @@ impl Explained {
             all: replays.all,
             causes: worths.collect(),
             explained_by: explained_by(causes, &amounts),
+            worsened_by: worsened_by(causes, &amounts),
         })
     }
 }
@@ -205,4 +208,9 @@ pub(super) fn explained_by(causes: &[Cause], amounts: &Replays<Option<f64>>) -> 
         return (differs(amounts.nothing) || differs(amounts.all)).then(|| UNKNOWN.to_owned());
     };
     causes.get(place).map(|cause| cause.name.clone())
+}
+
+/// The name of what makes a replay worse.
+pub(super) fn worsened_by(causes: &[Cause], amounts: &Replays<Option<f64>>) -> Option<String> {
+    Some(causes.get(amounts.worsened_by()?)?.name.clone())
 }

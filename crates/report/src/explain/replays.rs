@@ -41,11 +41,23 @@ impl Replays<Option<f64>> {
     /// The place of the cause that is worth most, by the larger of its two values; `None` if what is left with all of them is more than
     /// that, which is unknown then.
     pub fn explained_by(&self) -> Option<usize> {
-        let larger = |tried: Tried<Option<f64>>| tried.alone.into_iter().chain(tried.left_out).reduce(f64::max);
-        let worth = self.worth().map(larger).enumerate().filter_map(|(place, worth)| Some((place, worth?)));
-        // Of equal ones the first.
-        let most = worth.reduce(|most, next| if next.1 > most.1 { next } else { most });
-        most.filter(|(_, worth)| *worth > 0.0 && *worth >= self.all.unwrap_or(0.0)).map(|(place, _)| place)
+        let (place, worth) = self.most(|worth| worth)?;
+        (worth > 0.0 && worth >= self.all.unwrap_or(0.0)).then_some(place)
+    }
+
+    /// Where the replay with all causes is farther from the original than that without any: the place of the cause that brings it
+    /// farthest away, by the larger of its two values.
+    pub fn worsened_by(&self) -> Option<usize> {
+        let (place, harm) = self.most(|worth| -worth)?;
+        (harm > 0.0 && self.all > self.nothing).then_some(place)
+    }
+
+    /// The cause with the largest value that `of` makes of what it is worth, alone or left out; of equal ones the first.
+    fn most(&self, of: impl Fn(f64) -> f64) -> Option<(usize, f64)> {
+        let larger =
+            |tried: Tried<Option<f64>>| tried.alone.into_iter().chain(tried.left_out).map(&of).reduce(f64::max);
+        let known = self.worth().map(larger).enumerate().filter_map(|(place, value)| Some((place, value?)));
+        known.reduce(|most, next| if next.1 > most.1 { next } else { most })
     }
 }
 
@@ -66,8 +78,11 @@ mod tests {
         assert_eq!(replays(9.0, 5.0, &[[6.0, 7.0], [9.0, 5.0]]).explained_by(), None, "more is left than explained");
         assert_eq!(replays(0.0, 0.0, &[[0.0, 0.0]]).explained_by(), None, "nothing differs");
         assert_eq!(replays(1.0, 0.0, &[[2.0, 0.0]]).explained_by(), None, "worse with it");
+        assert_eq!(replays(0.0, 0.0, &[[0.0, 0.0]]).worsened_by(), None);
+        assert_eq!(replays(9.0, 1.0, &[[10.0, 0.5]]).worsened_by(), None, "all together are nearer");
+        assert_eq!(replays(1.0, 9.0, &[[0.9, 9.1], [9.0, 1.0]]).worsened_by(), Some(1));
         let unknown = Replays { nothing: None, all: None, causes: vec![Tried { alone: None, left_out: None }] };
-        assert_eq!(unknown.explained_by(), None);
+        assert_eq!((unknown.explained_by(), unknown.worsened_by()), (None, None));
     }
 
     #[test]

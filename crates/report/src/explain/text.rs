@@ -24,10 +24,11 @@ const LEAST_TOLD: f64 = 0.000_5;
 /// What makes a replay differ from its original: distances of all replays, what is worth most, and the connections that differ most.
 pub fn explanation_text(explanation: &Explanation) -> String {
     let mut text = String::new();
+    let _ = writeln!(text, "{}", lead(explanation));
+    wrap(&mut text, "  ", SCALE);
     if let Some(note) = explanation.note_on_driver() {
-        wrap(&mut text, "", &note);
+        wrap(&mut text, "  ", &note);
     }
-    wrap(&mut text, "", &(lead(explanation) + "."));
     text.push('\n');
     distances(&mut text, explanation);
     text.push('\n');
@@ -45,15 +46,14 @@ pub fn explanation_text(explanation: &Explanation) -> String {
     text
 }
 
-/// What the numbers are.
+/// What is explained.
 pub(crate) fn lead(explanation: &Explanation) -> String {
-    format!(
-        "{} explained by {} simulated replays: how far each is from the original (0 is the same; with fewer than ten values the \
-         ratio, as 1.05x)",
-        explanation.run,
-        explanation.simulated()
-    )
+    format!("{} explained by {} simulated replays", explanation.run, explanation.simulated())
 }
+
+/// What the numbers are.
+pub(crate) const SCALE: &str = "How far each is from the original, as on the score card: 0 is the same. With fewer than ten values there is \
+     the ratio alone, as 1.05x.";
 
 /// The distance, or the ratio where there is none.
 pub(crate) fn number(apart: Apart) -> String {
@@ -95,16 +95,23 @@ pub(crate) fn finding(explained: &Explained) -> String {
         format!("{} {} alone, {} left out", worth.cause, shown(worth.worth_alone), shown(worth.worth_left_out))
     };
     let told = match &worth[..] {
-        [] => "no cause is worth anything".to_owned(),
+        [] => "no cause brings it nearer".to_owned(),
         worth => format!("worth most: {}", worth.iter().map(told).collect::<Vec<_>>().join("; ")),
     };
+    let worse = explained.worsened_by.as_ref().filter(|_| most_lost(explained) >= LEAST_TOLD);
+    let worse = worse.map_or_else(String::new, |cause| format!("; {cause} brings it farther away"));
     format!(
-        "{} with nothing, {} with all ({}); {told}; unknown: {}",
+        "{} with nothing, {} with all, which is unknown ({}); {told}{worse}",
         amount(explained.nothing),
         amount(explained.all),
         counted(explained.n as u64, "value"),
-        amount(explained.all)
     )
+}
+
+/// How much farther all causes bring a replay.
+fn most_lost(explained: &Explained) -> f64 {
+    let lost = explained.all.amount().zip(explained.nothing.amount()).map(|(all, nothing)| all - nothing);
+    lost.unwrap_or(0.0)
 }
 
 /// The total span of ADUs in the original and in the replays; `None` where nobody saw ADUs.
@@ -129,8 +136,9 @@ pub(crate) fn milliseconds(ns: Option<i64>) -> String {
 /// A row of the table of connections: name, original, nothing, all, explained by, alone, left out.
 pub(crate) fn connection_row(connection: &ExplainedConnection) -> Option<[String; 7]> {
     let (what, times) = connection.farthest()?;
-    let by = times.explained_by.as_deref();
-    let of_cause = times.causes.iter().find(|tried| Some(&*tried.cause) == by);
+    let by = times.explained_by.as_deref().unwrap_or(UNKNOWN);
+    let worse = times.worsened_by.as_deref().filter(|_| by == UNKNOWN);
+    let of_cause = times.causes.iter().find(|tried| tried.cause == worse.unwrap_or(by));
     let tried =
         |of: fn(&TimeDifferences) -> Option<i64>| of_cause.map_or_else(String::new, |tried| milliseconds(of(tried)));
     Some([
@@ -138,7 +146,7 @@ pub(crate) fn connection_row(connection: &ExplainedConnection) -> Option<[String
         Unit::Time.show(times.original_ns as f64),
         milliseconds(times.nothing_ns),
         milliseconds(times.all_ns),
-        by.unwrap_or(UNKNOWN).to_owned(),
+        worse.map_or_else(|| by.to_owned(), |cause| format!("worse: {cause}")),
         tried(|tried| tried.alone_ns),
         tried(|tried| tried.left_out_ns),
     ])
@@ -150,11 +158,10 @@ pub(crate) const CONNECTION_HEADS: [&str; 7] =
 
 fn connections(text: &mut String, explanation: &Explanation) {
     let compared = thousands(explanation.compared_connections);
-    let head = format!("Of {compared} connections those that differ most, replay less original in milliseconds:");
-    wrap(text, "", &head);
+    let _ = writeln!(text, "Of {compared} connections those that differ most, replay less original in milliseconds:");
     let mut line = |cells: [&str; 7]| {
         let [name, original, nothing, all, by, alone, left_out] = cells;
-        let line = format!("  {name:20}{original:>12}{nothing:>12}{all:>12}  {by:14}{alone:>12}{left_out:>12}");
+        let line = format!("  {name:16}{original:>12}{nothing:>12}{all:>12}  {by:20}{alone:>12}{left_out:>12}");
         let _ = writeln!(text, "{}", line.trim_end());
     };
     line(CONNECTION_HEADS);

@@ -7,7 +7,7 @@ use super::document::document;
 use super::elements::{heads, row, scrolled, swatch};
 use super::figure::Role;
 use super::still::{Scale, pixels};
-use crate::explain::text::{CONNECTION_HEADS, HOW_TO_READ, adu_spans, connection_row, finding, lead, number};
+use crate::explain::text::{CONNECTION_HEADS, HOW_TO_READ, SCALE, adu_spans, connection_row, finding, lead, number};
 use crate::explain::{Apart, Explained, Explanation, Worth};
 use crate::words::thousands;
 
@@ -25,7 +25,7 @@ pub(super) fn page(explanation: &Explanation) -> String {
         header class="top" {
             p class="brand" { "Flowloom " span { "explanation" } }
             h1 { (title) }
-            p class="lead" { (lead(explanation)) "." }
+            p class="lead" { (lead(explanation)) ". " (SCALE) }
             @if let Some(note) = explanation.note_on_driver() { p class="lead" { (note) } }
         }
         main {
