@@ -14,6 +14,7 @@ pub use flowloom_sim::keys::{Bottleneck, Ends, Link, Network, Pair, Part, RateCh
 
 use crate::error::{Error, KeyError, decoded};
 
+mod causes;
 mod diagnosis;
 mod keys;
 mod live;
@@ -29,6 +30,7 @@ mod sources;
 mod vary;
 mod workload;
 
+pub use causes::causes;
 pub use diagnosis::explain;
 use diagnosis::located;
 pub use keys::{Experiment, Measure, Run};

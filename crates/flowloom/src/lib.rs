@@ -16,6 +16,7 @@
 //! | `make`, `convert` | the workload of an experiment; one form into another |
 //! | `run` | from an experiment to complete run folders; it lists its files in the order of a run |
 //! | `results`, `compare`, `rules` | run folders read again, reports; comparisons; `compare --check` |
+//! | `explain` | what each cause is worth that a replay can leave out |
 //! | `describe`, `fit`, `overhead` | the characteristics of traffic; distributions and models; what framings cost |
 //! | `calibrate`, `rates`, `queue_model`, `vcsim` | rates for a load; rates over time; cells at a queue; internetworks of circuits |
 //! | `verify` | workloads and run folders read to their end |
@@ -33,6 +34,7 @@ mod convert;
 mod describe;
 mod error;
 pub mod experiment;
+mod explain;
 mod extract;
 mod extraction;
 mod finding;
@@ -71,6 +73,7 @@ pub use convert::{Conversion, Converted, convert};
 pub use describe::{DescribeOptions, Description, RunDescription, describe, describe_run};
 pub use error::{Error, ErrorKind, KeyError, Place, decoded, nearest};
 pub use experiment::Experiment;
+pub use explain::{explain, write_explanation};
 pub use extract::{ExtractOptions, Packets, check_output, extract};
 pub use extraction::{
     ACTIVE_TIMEOUT, CaptureOptions, Extracted, IDLE_TIMEOUT, LiveCapture, MAX_MEMORY, Monitor, Summary,

@@ -12,6 +12,7 @@
 //! | `plausibility` | whether its flows are plausible |
 //! | `metric`, `statistics` | what is measured; distances, intervals, run lengths |
 //! | `compare`, `variant` | runs against each other or their original, rules; replications of an experiment |
+//! | `explain` | what each cause is worth that a replay can leave out |
 //! | `describe` | captures, workloads, and what a run's records say besides (`dependence`, `steady`, `marginals`, `responses`) |
 //! | `fit`, `overhead` | fitted distributions and models; what framings cost |
 //! | `export` | results in other tools' forms |
@@ -29,6 +30,7 @@ pub mod conclusion;
 pub mod dependence;
 pub mod describe;
 mod exchanges;
+pub mod explain;
 pub mod export;
 pub mod facts;
 mod fairness;

@@ -170,6 +170,8 @@ pub struct Measurements {
     round_trip_times: PerPoint,
     /// Bytes: of the original and at the monitor.
     adu_sizes: PerPoint,
+    /// By point: ADUs whose first and last byte were seen, and the sum of the times between.
+    adu_spans: [(u64, Duration); 3],
     /// Active connections over time: original, replay.
     active: [ActiveTime; 2],
     /// Packets of the whole run, drain included, by the side they come from: offered to the queue, carried by the link.
@@ -274,6 +276,7 @@ impl Measurements {
             intended: Sketch::default(),
             round_trip_times: PerPoint::default(),
             adu_sizes: PerPoint::default(),
+            adu_spans: Default::default(),
             active: [0, 1].map(|_| ActiveTime::new(window, bin)),
             offered_packets: [0; 2],
             carried_packets: [0; 2],
@@ -430,6 +433,11 @@ impl Measurements {
     pub fn adu(&mut self, row: &AduRow) {
         if let Some(class) = self.class(row.connection).filter(|_| row.first.is_none_or(|first| self.holds(first))) {
             self.adu_sizes.add(row.point, row.bytes, class);
+            if let (Some(first), Some(last)) = (row.first, row.last) {
+                let (adus, total) = &mut self.adu_spans[row.point as usize];
+                *adus += 1;
+                *total += last.since(first);
+            }
         }
     }
 
@@ -577,6 +585,19 @@ impl Measurements {
     /// Response times at the endpoints, in nanoseconds, from when requests should have been sent, where that is known.
     pub fn intended_response_times(&self) -> Sample {
         Sample::from(&self.intended.empirical())
+    }
+
+    /// The ADUs whose first and last byte were seen at `point`, and the sum of the times between them.
+    pub fn adu_spans(&self, point: Point) -> (u64, Duration) {
+        self.adu_spans[point as usize]
+    }
+
+    /// Takes the traffic of the original from another run of the same workload in the same window, for one that leaves out what the other
+    /// replays: what it leaves out is part of its difference.
+    pub fn take_original_traffic(&mut self, other: &Measurements) {
+        self.traffic.retain(|(point, _), _| *point != TrafficPoint::Original);
+        let original = other.traffic.iter().filter(|((point, _), _)| *point == TrafficPoint::Original);
+        self.traffic.extend(original.map(|(at, series)| (*at, series.clone())));
     }
 
     /// How long the window is without the jumps of the clock in it.

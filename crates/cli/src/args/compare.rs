@@ -45,6 +45,22 @@ pub struct Compare {
     /// Print the result as JSON on standard output
     #[arg(long)]
     pub json: bool,
+    /// Simulate one run with and without each behaviour that a replay can leave out, to show what makes it differ from its original
+    #[arg(
+        long,
+        conflicts_with_all = ["against", "all_pairs", "metric", "margin", "confidence", "correction", "pairing", "check"],
+        help_heading = "Explanation"
+    )]
+    pub explain: bool,
+    /// HTML file to write the explanation to
+    #[arg(short, long, value_name = "FILE", requires = "explain", help_heading = "Explanation")]
+    pub output: Option<PathBuf>,
+    /// Replace the HTML file if it exists
+    #[arg(long, requires = "output", help_heading = "Explanation")]
+    pub force: bool,
+    /// Number of simulations to run in parallel [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true, requires = "explain", help_heading = "Explanation")]
+    pub jobs: Option<u16>,
 }
 
 /// Whether runs of equal seeds are compared with each other.

@@ -1,14 +1,21 @@
 //! `flowloom compare`: a replay with its original, or variants of an experiment with the first.
 
+use flowloom::report::explain::explanation_text;
 use flowloom::report::text;
-use flowloom::{Error, compare};
+use flowloom::results::check_target;
+use flowloom::{Error, compare, explain, write_explanation};
 use serde_json::json;
 
 use crate::exit::Exit;
+use crate::output::Manner;
 use crate::{args, output};
 
 /// Runs the command.
 pub fn run(args: &args::Compare, quiet: bool) -> Result<Exit, Error> {
+    if args.explain {
+        let form = args::Form { json: args.json, json_stream: false };
+        return explained(args, Manner { quiet, verbose: false, form });
+    }
     let rules = args.check.as_ref().and_then(Option::as_deref);
     let compared = compare(&args.runs, &args.against, rules, &args.options())?;
     if args.json {
@@ -29,4 +36,22 @@ pub fn run(args: &args::Compare, quiet: bool) -> Result<Exit, Error> {
         output::text(&said)?;
     }
     Ok(if args.check.is_some() && compared.fails() { Exit::Different } else { Exit::Done })
+}
+
+/// Explains one run.
+fn explained(args: &args::Compare, manner: Manner) -> Result<Exit, Error> {
+    let [run] = &args.runs[..] else {
+        return Err(Error::usage("--explain is about one run, and several are named").hint("explain them one by one"));
+    };
+    if let Some(page) = &args.output {
+        check_target(page, args.force)?;
+    }
+    let explanation = explain(run, args.jobs, manner.observer().context())?;
+    if let Some(page) = &args.output {
+        write_explanation(&explanation, page)?;
+    }
+    let report = args.output.iter().map(|page| format!("\nreport   {}\n", page.display()));
+    let text = || explanation_text(&explanation) + &report.collect::<String>();
+    manner.answer(|| json!({ "explanation": explanation }), text)?;
+    Ok(Exit::Done)
 }

@@ -140,6 +140,9 @@ fn every_field_is_documented() {
     assert!(with_original["comparisons"][0]["endings"].is_object());
     check("compare", &with_original);
     check("compare", &bench.json(&["compare", "a", "b", "--json"]));
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/demo.pcap.gz");
+    bench.flowloom(&["run", demo, "-o", "demo"]).succeeded();
+    check("compare --explain", &bench.json(&["compare", "demo", "--explain", "--json"]));
     bench.file("r.toml", b"[[rule]]\nmetric = \"response_time\"\nmax-ratio = 9\n");
     check("compare", &bench.json(&["compare", "a", "b", "--json", "--check", "r.toml"]));
     bench.flowloom(&["run", "c.pcap", "-o", "tight", "--seed", "1", "--seed", "2", "--rate", "101%"]).succeeded();

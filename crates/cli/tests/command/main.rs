@@ -13,6 +13,7 @@ mod determinism;
 mod documented;
 mod draws;
 mod examples;
+mod explain;
 mod fit;
 mod flows;
 mod formulas;

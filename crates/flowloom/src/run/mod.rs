@@ -45,6 +45,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::experiment::Experiment;
 
+pub(crate) use changes::changes;
 pub(crate) use config::config;
 pub(crate) use drive::millis;
 pub use hosts::{LabHosts, agents, hosts_of, of_lab};

@@ -46,7 +46,7 @@ pub struct Source {
 }
 
 /// The name of a workload in a run folder.
-const WORKLOAD_FILE: &str = "workload.parquet";
+pub const WORKLOAD_FILE: &str = "workload.parquet";
 
 /// What inputs are made a workload of.
 #[derive(Clone, Copy)]

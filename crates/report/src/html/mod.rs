@@ -9,6 +9,7 @@ mod breakdown;
 mod description;
 mod document;
 mod elements;
+mod explain;
 mod figure;
 mod figures;
 mod fits;
@@ -35,6 +36,7 @@ use std::io::{self, Write};
 use crate::answer::Answer;
 use crate::conclusion::Conclusion;
 use crate::describe::Described;
+use crate::explain::Explanation;
 use crate::fit::Fitted;
 use crate::overhead::Overhead;
 use crate::run::Run;
@@ -126,5 +128,15 @@ pub fn write_fits(fitted: &Fitted, mut out: impl Write) -> io::Result<()> {
 /// What `out` says.
 pub fn write_overhead(overhead: &Overhead, mut out: impl Write) -> io::Result<()> {
     out.write_all(overhead::page(overhead).as_bytes())?;
+    out.flush()
+}
+
+/// Writes the page of `flowloom compare --explain`: what each cause is worth for each quantity, and the connections that differ most.
+///
+/// # Errors
+///
+/// What `out` says.
+pub fn write_explanation(explanation: &Explanation, mut out: impl Write) -> io::Result<()> {
+    out.write_all(explain::page(explanation).as_bytes())?;
     out.flush()
 }

@@ -25,16 +25,16 @@ const MAX_POINTS: usize = 250;
 const MANY_LINES: usize = 6;
 
 /// An axis in pixels.
-struct Scale {
-    low: f64,
-    high: f64,
-    log: bool,
-    from: f64,
-    to: f64,
+pub(super) struct Scale {
+    pub low: f64,
+    pub high: f64,
+    pub log: bool,
+    pub from: f64,
+    pub to: f64,
 }
 
 impl Scale {
-    fn at(&self, value: f64) -> f64 {
+    pub(super) fn at(&self, value: f64) -> f64 {
         let place = |value: f64| if self.log { libm::log10(value.max(self.low)) } else { value };
         let (low, high) = (place(self.low), place(self.high));
         let share = if high > low { (place(value) - low) / (high - low) } else { 0.0 };
@@ -42,7 +42,7 @@ impl Scale {
     }
 
     /// Decades of a logarithmic axis; of a linear one multiples of 1, 2 or 5 times a power of ten, three to eight.
-    fn ticks(&self) -> Vec<f64> {
+    pub(super) fn ticks(&self) -> Vec<f64> {
         if !self.log {
             let raw = ((self.high - self.low) / 5.0).max(f64::MIN_POSITIVE);
             let magnitude = libm::exp10(libm::floor(libm::log10(raw)));
@@ -151,7 +151,7 @@ fn picture(figure: &Figure, title: &str, [width, height]: [f64; 2], panels: &[Pa
 }
 
 /// A place in a picture, to the tenth of a pixel.
-fn pixels(place: f64) -> String {
+pub(super) fn pixels(place: f64) -> String {
     format!("{place:.1}")
 }
 
