@@ -653,7 +653,7 @@ impl Run {
 pub enum CorrectionChoice {
     /// None: replay waits as measured
     None,
-    /// Subtract the shortest time between the monitor and the waiting end, there and back
+    /// Subtract the time from the monitor to the waiting end and back, as it is replayed
     Ostt,
 }
 
