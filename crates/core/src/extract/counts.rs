@@ -598,9 +598,12 @@ impl TrafficSeries {
     fn close_bin(&mut self) {
         let open = std::mem::take(&mut self.open);
         let bin = self.bin / self.factor;
-        for (series, traffic) in self.all_mut().zip(open.into_iter().flatten()) {
-            if traffic.packets > 0 {
-                series.add_bin(bin, traffic);
+        // One iterator over all six took a hundredth of an extraction.
+        for (series, traffic) in [&mut self.replayed, &mut self.datagrams, &mut self.set_aside].into_iter().zip(open) {
+            for (series, traffic) in series.iter_mut().zip(traffic) {
+                if traffic.packets > 0 {
+                    series.add_bin(bin, traffic);
+                }
             }
         }
         self.limit();

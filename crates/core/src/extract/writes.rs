@@ -46,6 +46,8 @@ struct Recent {
     values: [u64; RECENT],
     count: u8,
     next: u8,
+    /// The shortest of few; the shortest but one of many, since a single one may be wrong. It is read more often than a value comes.
+    short: u64,
 }
 
 impl Recent {
@@ -53,14 +55,16 @@ impl Recent {
         self.values[usize::from(self.next)] = value;
         self.next = (self.next + 1) % RECENT as u8;
         self.count = (self.count + 1).min(RECENT as u8);
+        let [mut shortest, mut next_to_it] = [u64::MAX; 2];
+        for value in &self.values[..usize::from(self.count)] {
+            next_to_it = next_to_it.min(shortest.max(*value));
+            shortest = shortest.min(*value);
+        }
+        self.short = if usize::from(self.count) < MANY { shortest } else { next_to_it };
     }
 
-    /// The shortest of few; the shortest but one of many, since a single one may be wrong.
     fn short(&self) -> Option<u64> {
-        let mut values = self.values;
-        let values = &mut values[..usize::from(self.count)];
-        values.sort_unstable();
-        values.get(usize::from(values.len() >= MANY)).copied()
+        (self.count > 0).then_some(self.short)
     }
 }
 
