@@ -327,7 +327,7 @@ fn the_schema_and_the_reader_refuse_the_same() {
         ("sources", &["[{ name = \"a\", kind = \"cbr\", rate = \"unlimited\" }]"]),
         ("sources", &["[{ name = \"a\", kind = \"cbr\", rate = \"100tbit\" }]"]),
         ("sources", &["[{ name = \"a\", kind = \"cbr\", rate = \"12gbit\" }]"]),
-        ("network.delay-box", &["[{ subset = 9223372036854775808 }]"]),
+        ("network.delay-box", &["[{ subset = 10000000000000000000 }]"]),
         ("workload.rtt", &["\"61min\"", "{ kind = \"paths\", paths = 3, trim = \"50%\" }"]),
         ("workload.rtt", &["{ kind = \"published\", name = \"unc-maen\" }"]),
         ("workload.window", &["\"0.5b\""]),
