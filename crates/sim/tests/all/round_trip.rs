@@ -147,14 +147,14 @@ fn within(seen: Option<Duration>, meant: Option<Duration>, tolerance: Duration) 
 
 const MICROSECOND: Duration = Duration::from_micros(1);
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
+#[test]
 fn gaps_of_a_slow_link_split_no_response() {
     // A packet of 1,500 bytes takes 1.2 s at 10 kbit/s: each is a silence of its own.
     let exchange = vector(0, at(0), Pattern::Sequential, &[(Initiator, 200, ms(0)), (Acceptor, 30_000, ms(0))]);
-    let (_, log) = simulate(&[exchange], &Config { replay: config().replay, ..Config::new(Rate::from_bits_per_second(10_000).unwrap(), ms(200_000)) });
+    let (_, log) = simulate(
+        &[exchange],
+        &Config { replay: config().replay, ..Config::new(Rate::from_bits_per_second(10_000).unwrap(), ms(200_000)) },
+    );
     let monitor = log.connections[0].3.as_ref().unwrap();
     assert_eq!(monitor.adus.iter().map(|adu| adu.bytes).collect::<Vec<_>>(), [200, 30_000]);
     let [request, response] = [0, 1].map(|at| monitor.adus[at].seen.unwrap().last);
@@ -162,7 +162,10 @@ fn gaps_of_a_slow_link_split_no_response() {
     assert!(response - request >= by_hand, "{} is less than 30,000 bytes take", response - request);
 }
 
-#[test]
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
     fn sequential_vectors_come_back(vectors in prop::collection::vec(sequential(), 1..8)) {
         let vectors = in_order(vectors);
         let seen = monitored(&vectors);
