@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 use std::num::NonZeroU16;
 
-use flowloom_core::extract::{Identity, Missing, Observer, Seen};
+use flowloom_core::extract::{Boundaries, Identity, Missing, Observer, Seen};
 use flowloom_core::path::{self, DelayBox, ExtraDelays, FlowValues, Impaired, LinkEvent, LossBehind, PathDelays};
 use flowloom_core::plausibility::{LossEvents, Signal, Tally};
 use flowloom_core::play::{AtEnd, Losses, LostAt, Syns};
@@ -43,6 +43,8 @@ pub struct Flow {
     paths: PerSide<Path>,
     /// What the monitor saw, once it saw something.
     seen: Option<Box<Monitored>>,
+    /// Where its ADUs begin, until the monitor saw something.
+    boundaries: Option<Box<Boundaries>>,
     /// The loss events of the packets of each end, once there are any.
     losses: PerSide<Option<Box<LossEvents>>>,
 }
@@ -164,6 +166,7 @@ impl Flow {
             ip_version: IpVersion::V4,
             paths: PerSide { initiator: path(Side::Initiator), acceptor: path(Side::Acceptor) },
             seen: None,
+            boundaries: None,
             losses: PerSide::default(),
         }
     }
@@ -176,6 +179,7 @@ impl Flow {
         let identifiers = Identifiers { id: vector.id, initiator_side: vector.initiator_side, class: *class };
         let mut flow = Flow::new(identifiers, config, &delays, values);
         flow.ip_version = ip_version(vector, config.class(*class));
+        flow.boundaries = config.monitor.then(|| Box::new(Boundaries::of(vector)));
         for side in Side::BOTH {
             let (syns, losses) = (Syns::of(vector, side, &config.replay), Losses::of(vector, side, &config.replay));
             if syns.is_some() || losses.is_some() {
@@ -221,6 +225,7 @@ impl Flow {
     #[must_use]
     pub fn unobserved(mut self) -> Flow {
         self.observed = false;
+        self.boundaries = None;
         self
     }
 
@@ -704,8 +709,11 @@ impl Flow {
             };
             let since = packet.passed;
             let quiet = network.config.quiet;
-            let seen_so_far =
-                self.seen.get_or_insert_with(|| Box::new(Monitored { observer: Observer::new(since, quiet), since }));
+            let boundaries = &mut self.boundaries;
+            let seen_so_far = self.seen.get_or_insert_with(|| {
+                let observer = Observer::new(since, quiet).knowing(boundaries.take());
+                Box::new(Monitored { observer, since })
+            });
             seen_so_far.observer.handle_segment(packet.passed, side, &seen);
         }
     }

@@ -20,6 +20,7 @@
 mod acks;
 mod adus;
 mod answers;
+mod boundaries;
 mod clock;
 mod connection;
 pub mod conversations;
@@ -55,6 +56,7 @@ mod transit;
 mod undelayed;
 mod writes;
 
+pub use boundaries::Boundaries;
 pub use counts::{
     Class, ClassCounts, Counts, DatagramCounts, DoubledCounts, FlowCounts, KeptPayload, LeftOut, SideRule, Tally,
     TrafficSeries,

@@ -11,6 +11,7 @@ use crate::workload::{
 use super::acks::Acks;
 use super::adus::{self, Bytes, Found, Stream};
 use super::answers::Heard;
+use super::boundaries::Boundaries;
 use super::counts::Class;
 use super::coverage::Place;
 use super::doubled::OtherSpace;
@@ -87,6 +88,8 @@ pub struct Observer {
     attempt: bool,
     /// The second number space of an end that has two.
     other_space: Option<Box<OtherSpace>>,
+    /// Where its ADUs begin, if that is known: silence splits its data nowhere else.
+    boundaries: Option<Box<Boundaries>>,
 }
 
 impl Observer {
@@ -104,7 +107,14 @@ impl Observer {
             concurrent: false,
             attempt: true,
             other_space: None,
+            boundaries: None,
         }
+    }
+
+    /// The same for a replay of a connection whose ADUs are known: a silence inside one is the network's, and splits nothing.
+    #[must_use]
+    pub fn knowing(self, boundaries: Option<Box<Boundaries>>) -> Observer {
+        Observer { boundaries, ..self }
     }
 
     /// When its first segment passed.
@@ -161,6 +171,7 @@ impl Observer {
         self.ends.iter().map(end).sum::<usize>()
             + self.syns.heap_bytes()
             + self.other_space.as_ref().map_or(0, |_| size_of::<OtherSpace>())
+            + self.boundaries.as_ref().map_or(0, |boundaries| boundaries.heap_bytes())
     }
 
     /// The larger of both ends' largest windows, at least what needs no scaling.
@@ -203,6 +214,9 @@ impl Observer {
     pub fn swap_sides(&mut self) {
         self.ends.swap(0, 1);
         self.syns.swap_sides();
+        if let Some(boundaries) = &mut self.boundaries {
+            boundaries.swap_sides();
+        }
         if let Some(space) = &mut self.other_space {
             space.side = space.side.other();
         }
@@ -440,7 +454,10 @@ impl Observer {
         }
         let (first_seen, high) = (own.coverage.low(), own.coverage.high());
         let frontier = own.coverage.contiguous();
-        let after_quiet = start >= high && own.is_after_quiet(now, self.quiet, min_rtt, peer);
+        let may_split = |boundaries: &Boundaries| boundaries.are_at(sender, start - first_seen);
+        let after_quiet = start >= high
+            && self.boundaries.as_deref().is_none_or(may_split)
+            && own.is_after_quiet(now, self.quiet, min_rtt, peer);
         let after_all = own.ran_dry();
         let answer = if start == high { own.answer(start, now, ack) } else { None };
         let inside = !after_quiet && own.runs.continues(ack, !self.concurrent);

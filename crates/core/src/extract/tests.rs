@@ -8,7 +8,7 @@ use crate::workload::{
     Adu, Close, ConnectionVector, InitiatorRule, LinkSide, Pattern, Payload, Repaired, Repeated, Segments, Side,
 };
 
-use super::{Class, Identity, Missing, Observer, Seen};
+use super::{Boundaries, Class, Identity, Missing, Observer, Seen};
 
 mod answers;
 mod losses;
@@ -290,6 +290,31 @@ fn a_gap_that_the_window_explains_does_not_split() {
     assert_eq!(transcript(2_000_500), 1, "sent when the acknowledgement reached the sender");
     assert_eq!(transcript(2_300_000), 2, "sent later than that: the application was silent");
     assert_eq!(transcript(9_000_000), 2);
+}
+
+#[test]
+fn silence_splits_a_replay_where_an_adu_begins_only() {
+    // Over a slow link a response of 3,000 bytes comes in two pieces, 900 ms apart; another of the same end follows 900 ms after it.
+    let replayed = |transcript: Transcript| {
+        let mut t = transcript;
+        t.i(51_000, 1, 1, 100);
+        t.a(200_000, 1, 101, 1500);
+        t.a(1_100_000, 1501, 101, 1500);
+        t.a(2_000_000, 3001, 101, 700);
+        t.finish().1
+    };
+    let bytes = |vector: &ConnectionVector| vector.adus.iter().map(|adu| adu.bytes).collect::<Vec<_>>();
+    let captured = replayed(Transcript::established());
+    assert_eq!(bytes(&captured), [100, 1500, 1500, 700], "a capture says nothing but the silence");
+    let mut original = captured;
+    let second = original.adus.remove(2).bytes;
+    original.adus[1].bytes += second;
+    let mut known = Transcript::established();
+    known.observer = known.observer.knowing(Some(Box::new(Boundaries::of(&original))));
+    let replay = replayed(known);
+    assert_eq!(bytes(&replay), [100, 3000, 700]);
+    let seen = replay.adus[1].seen.unwrap();
+    assert_eq!(seen.last, Duration::from_millis(1_100), "a response is over with its last byte");
 }
 
 #[test]
