@@ -66,6 +66,9 @@ pub struct Config {
     pub traced: Traced,
     /// Longest silence within an ADU at the monitor (methods A.5.2); that of the extraction to compare with.
     pub quiet: Duration,
+    /// The monitor knows where the ADUs of its vectors begin: a silence that the link makes inside one splits nothing. A capture does not
+    /// tell, so that checks of what is extracted from one leave this false.
+    pub knows_adus: bool,
     /// What the event queue is made of; nothing depends on it but time.
     pub events: Implementation,
 }
@@ -272,6 +275,7 @@ impl Config {
             monitor: true,
             traced: Traced::None,
             quiet: Duration::from_millis(500),
+            knows_adus: false,
             events: Implementation::Wheel,
         }
     }

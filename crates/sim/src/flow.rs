@@ -179,7 +179,7 @@ impl Flow {
         let identifiers = Identifiers { id: vector.id, initiator_side: vector.initiator_side, class: *class };
         let mut flow = Flow::new(identifiers, config, &delays, values);
         flow.ip_version = ip_version(vector, config.class(*class));
-        flow.boundaries = config.monitor.then(|| Box::new(Boundaries::of(vector)));
+        flow.boundaries = (config.monitor && config.knows_adus).then(|| Box::new(Boundaries::of(vector)));
         for side in Side::BOTH {
             let (syns, losses) = (Syns::of(vector, side, &config.replay), Losses::of(vector, side, &config.replay));
             if syns.is_some() || losses.is_some() {

@@ -117,7 +117,10 @@ fn models_that_cannot_be_are_refused() {
         (EXCHANGES.replace("exchanges", "exchange"), ["unknown word \"exchange\"", "did you mean \"exchanges\"?"]),
         (EXCHANGES.replace("port", "prot"), ["unknown key \"prot\"", "did you mean \"port\"?"]),
         (EXCHANGES.replace("mean = 9000", "mean = 10"), ["mean of 10 is not possible: not below the median", ""]),
-        (EXCHANGES.replace("rtt-ms = 40", "rtt-ms = -40"), ["workload.model.rtt-ms of -40 must be between 0 and 3600000", ""]),
+        (
+            EXCHANGES.replace("rtt-ms = 40", "rtt-ms = -40"),
+            ["workload.model.rtt-ms of -40 must be between 0 and 3600000", ""],
+        ),
         (
             campus("scale = 0"),
             ["e.toml:2: workload.model.scale of 0 must be above 0 and at most 1000; 1 is the published", ""],

@@ -55,6 +55,7 @@ pub fn config(
         traced: experiment.measure.tcp_trace.traced(),
         rules: network.rules.clone().with_measured_loss(experiment.workload.loss == LossChoice::Measured),
         replay: replay_model(experiment, facts),
+        knows_adus: true,
         placement: Placement::Measured,
         unknown_rtt: Duration::from_nanos(facts.rtt_median_ns.unwrap_or(UNKNOWN_RTT.as_nanos())),
         drain: experiment.measure.drain.value,

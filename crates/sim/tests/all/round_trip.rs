@@ -151,10 +151,9 @@ const MICROSECOND: Duration = Duration::from_micros(1);
 fn gaps_of_a_slow_link_split_no_response() {
     // A packet of 1,500 bytes takes 1.2 s at 10 kbit/s: each is a silence of its own.
     let exchange = vector(0, at(0), Pattern::Sequential, &[(Initiator, 200, ms(0)), (Acceptor, 30_000, ms(0))]);
-    let (_, log) = simulate(
-        &[exchange],
-        &Config { replay: config().replay, ..Config::new(Rate::from_bits_per_second(10_000).unwrap(), ms(200_000)) },
-    );
+    let slow = Config::new(Rate::from_bits_per_second(10_000).unwrap(), ms(200_000));
+    let config = Config { replay: config().replay, knows_adus: true, ..slow };
+    let (_, log) = simulate(&[exchange], &config);
     let monitor = log.connections[0].3.as_ref().unwrap();
     assert_eq!(monitor.adus.iter().map(|adu| adu.bytes).collect::<Vec<_>>(), [200, 30_000]);
     let [request, response] = [0, 1].map(|at| monitor.adus[at].seen.unwrap().last);
