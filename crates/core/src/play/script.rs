@@ -3,7 +3,7 @@
 use crate::play::waits::{Correction, ReplayModel};
 use crate::time::{Duration, Time};
 use crate::transits::delay_of;
-use crate::workload::{Adu, Close, ConnectionVector, Pattern, PerSide, Side, sum};
+use crate::workload::{Adu, Close, ConnectionVector, Pattern, Pause, PerSide, Side, sum};
 
 /// One write of an ADU, mostly all of it, and the wait before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,18 +64,7 @@ impl Script {
     /// its own last data as it did.
     pub fn new(vector: &ConnectionVector, model: &ReplayModel) -> Script {
         let sequential = vector.pattern == Pattern::Sequential;
-        let transit = |side: Side| model.transits.transit(vector, side);
-        let delay = |side: Side, place: u64| match model.waits.correct {
-            Correction::Ostt => delay_of(model.transits.delays(vector, side), place),
-            Correction::None => Duration::ZERO,
-        };
-        let lead_in = |side: Side| match vector.ends[side].lead_in.filter(|_| model.lead_in) {
-            Some(raw) => {
-                let transit = transit(side).filter(|_| side == Side::Acceptor);
-                model.waits.corrected(raw, Some(transit.unwrap_or_default() + delay(side, 0)))
-            }
-            None => Duration::ZERO,
-        };
+        let waits = MeasuredWaits { vector, model };
         let repairs = if model.losses { repairs(vector) } else { Vec::new() };
         let repair = |at: usize| repairs.get(at).copied().unwrap_or_default();
         let mut pauses = Side::BOTH.map(|side| vector.pauses[side].iter().filter(|_| model.writes).peekable());
@@ -87,20 +76,9 @@ impl Script {
         let mut epoch = 0;
         for (index, adu) in vector.adus.iter().enumerate().filter(|(_, adu)| adu.bytes > 0) {
             let before = if sequential { previous } else { last_of[adu.side] };
-            let wait = match before.map(|at| (&vector.adus[at], repair(at))) {
-                None => lead_in(adu.side),
-                Some((before, repair)) => {
-                    let sent = totals[adu.side];
-                    let (repair, counted, added) = match before.side == adu.side {
-                        true => (Duration::ZERO, Duration::ZERO, delay(adu.side, sent - 1)),
-                        false => (repair, transit(adu.side).unwrap_or_default(), Duration::ZERO),
-                    };
-                    let raw = before.wait.unwrap_or_default().saturating_sub(repair);
-                    match raw < model.waits.min {
-                        true => Duration::ZERO,
-                        false => model.waits.corrected(raw + added, Some(counted + delay(adu.side, sent))),
-                    }
-                }
+            let wait = match before {
+                None => waits.lead_in(adu.side),
+                Some(at) => waits.between(&vector.adus[at], repair(at), adu.side, totals[adu.side]),
             };
             let is_response = sequential
                 && adu.side == Side::Acceptor
@@ -122,52 +100,18 @@ impl Script {
                 if let Some(bytes) = pause.heard {
                     heard.get_or_insert_default().push((steps.len() as u32, bytes));
                 }
-                let waited = delay(adu.side, written);
-                step.wait = match pause.heard {
-                    Some(_) => {
-                        model.waits.corrected(pause.length, Some(transit(adu.side).unwrap_or_default() + waited))
-                    }
-                    // Its length is that of the end's clock, unless it was shorter at the monitor.
-                    None => pause.length + delay(adu.side, written - 1).saturating_sub(waited),
-                };
+                step.wait = waits.pause(pause, adu.side, written);
             }
             steps.push(Step { end: totals[adu.side], goes_on: false, ..step });
             previous = Some(index);
             last_of[adu.side] = Some(index);
         }
-        let half_close = vector.half_close().filter(|_| model.t_close);
-        let half_wait = half_close.map(|(side, closed)| match vector.ends[side].fin_wait {
-            Some(raw) if totals[side] > 0 => model.waits.corrected(raw, None),
-            // From the SYN, and so with the handshake.
-            _ => {
-                let raw = closed.saturating_sub(vector.min_rtt().unwrap_or_default());
-                model.waits.corrected(raw, transit(side).filter(|_| side == Side::Acceptor))
-            }
-        });
-        let close_wait = match vector.t_close.filter(|_| model.t_close) {
-            Some(_) if let Some((first, _)) = half_close => vector.ends[first.other()].fin_wait.unwrap_or_default(),
-            Some(raw) => {
-                let last = vector.adus.iter().enumerate().max_by_key(|(_, adu)| adu.seen.map(|seen| seen.last));
-                let (last, repair) = last.map_or((None, Duration::ZERO), |(at, adu)| (Some(adu.side), repair(at)));
-                let closer = match vector.close {
-                    Close::Fin(side) | Close::Rst(side) => Some(side),
-                    Close::NotSeen => None,
-                };
-                let answers = closer.filter(|_| closer != last);
-                let raw = if answers.is_some() { raw.saturating_sub(repair) } else { raw };
-                // Its FIN waits as its last data did.
-                let waited = |closer: Side| delay(closer, totals[closer]);
-                let counted = answers.and_then(|closer| Some(transit(closer)? + waited(closer)));
-                model.waits.corrected(raw, counted)
-            }
-            None => Duration::ZERO,
-        };
         Script {
             steps: steps.into(),
             heard,
             totals,
-            close_wait,
-            ending: half_wait.map_or(Ending::Plain, Ending::HalfClose),
+            close_wait: waits.close(&repair, &totals),
+            ending: waits.half_close(&totals).map_or(Ending::Plain, Ending::HalfClose),
             close: vector.close,
             pattern: vector.pattern,
         }
@@ -259,6 +203,92 @@ impl Script {
     /// other end.
     pub fn close_wait(&self) -> Duration {
         self.close_wait
+    }
+}
+
+/// The waits of a vector as a replay has them: what was measured without what was the network's.
+struct MeasuredWaits<'a> {
+    vector: &'a ConnectionVector,
+    model: &'a ReplayModel,
+}
+
+impl MeasuredWaits<'_> {
+    fn transit(&self, side: Side) -> Option<Duration> {
+        self.model.transits.transit(self.vector, side)
+    }
+
+    /// How long the byte at `place` of the data of `side` waited before the monitor, in a replay that does so too.
+    fn delay(&self, side: Side, place: u64) -> Duration {
+        match self.model.waits.correct {
+            Correction::Ostt => delay_of(self.model.transits.delays(self.vector, side), place),
+            Correction::None => Duration::ZERO,
+        }
+    }
+
+    /// Before the first data of `side`.
+    fn lead_in(&self, side: Side) -> Duration {
+        let raw = self.vector.ends[side].lead_in.filter(|_| self.model.lead_in);
+        let transit = self.transit(side).filter(|_| side == Side::Acceptor).unwrap_or_default();
+        raw.map_or(Duration::ZERO, |raw| self.model.waits.corrected(raw, Some(transit + self.delay(side, 0))))
+    }
+
+    /// Before `side` goes on, which has sent so many bytes, after the ADU `before`. What was lost of that passed again `repair` after it.
+    fn between(&self, before: &Adu, repair: Duration, side: Side, sent: u64) -> Duration {
+        let (repair, counted, added) = match before.side == side {
+            true => (Duration::ZERO, Duration::ZERO, self.delay(side, sent - 1)),
+            false => (repair, self.transit(side).unwrap_or_default(), Duration::ZERO),
+        };
+        let raw = before.wait.unwrap_or_default().saturating_sub(repair);
+        match raw < self.model.waits.min {
+            true => Duration::ZERO,
+            false => self.model.waits.corrected(raw + added, Some(counted + self.delay(side, sent))),
+        }
+    }
+
+    /// A pause of `side`, which has written so many bytes.
+    fn pause(&self, pause: &Pause, side: Side, written: u64) -> Duration {
+        let waited = self.delay(side, written);
+        match pause.heard {
+            Some(_) => {
+                let counted = self.transit(side).unwrap_or_default() + waited;
+                self.model.waits.corrected(pause.length, Some(counted))
+            }
+            // Its length is that of the end's clock, unless it was shorter at the monitor.
+            None => pause.length + self.delay(side, written - 1).saturating_sub(waited),
+        }
+    }
+
+    /// After its own last data, of who closes first and while the other end goes on; `None` if nobody does.
+    fn half_close(&self, totals: &PerSide<u64>) -> Option<Duration> {
+        let (side, closed) = self.vector.half_close().filter(|_| self.model.t_close)?;
+        Some(match self.vector.ends[side].fin_wait {
+            Some(raw) if totals[side] > 0 => self.model.waits.corrected(raw, None),
+            // From the SYN, and so with the handshake.
+            _ => {
+                let raw = closed.saturating_sub(self.vector.min_rtt().unwrap_or_default());
+                self.model.waits.corrected(raw, self.transit(side).filter(|_| side == Side::Acceptor))
+            }
+        })
+    }
+
+    /// After the last data, of the end that closes then.
+    fn close(&self, repair: &impl Fn(usize) -> Duration, totals: &PerSide<u64>) -> Duration {
+        let vector = self.vector;
+        let Some(raw) = vector.t_close.filter(|_| self.model.t_close) else { return Duration::ZERO };
+        if let Some((first, _)) = vector.half_close() {
+            return vector.ends[first.other()].fin_wait.unwrap_or_default();
+        }
+        let last = vector.adus.iter().enumerate().max_by_key(|(_, adu)| adu.seen.map(|seen| seen.last));
+        let (last, repair) = last.map_or((None, Duration::ZERO), |(at, adu)| (Some(adu.side), repair(at)));
+        let closer = match vector.close {
+            Close::Fin(side) | Close::Rst(side) => Some(side),
+            Close::NotSeen => None,
+        };
+        let answers = closer.filter(|_| closer != last);
+        let raw = if answers.is_some() { raw.saturating_sub(repair) } else { raw };
+        // Its FIN waits as its last data did.
+        let counted = answers.and_then(|closer| Some(self.transit(closer)? + self.delay(closer, totals[closer])));
+        self.model.waits.corrected(raw, counted)
     }
 }
 

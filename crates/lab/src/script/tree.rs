@@ -22,8 +22,8 @@ pub struct Around {
     pub after: Vec<Comment>,
 }
 
-/// What stands between the braces of a block, or in a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What stands between the braces of a block, or in a file. Two are equal if they say the same, whatever could not be read beside it.
+#[derive(Clone, Debug, Default)]
 pub struct Body {
     /// Variables that are defined here (an extension).
     pub lets: Vec<Let>,
@@ -36,6 +36,15 @@ pub struct Body {
     /// What could not be read: nothing, or something that defines these variables.
     pub lost: Option<Vec<String>>,
 }
+
+impl PartialEq for Body {
+    fn eq(&self, other: &Body) -> bool {
+        let Body { lets, parameters, children, end, lost: _ } = self;
+        (lets, parameters, children, end) == (&other.lets, &other.parameters, &other.children, &other.end)
+    }
+}
+
+impl Eq for Body {}
 
 /// A block within another, or a file with such (an extension).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -310,9 +310,11 @@ fn vlans_are_out_of_the_key_unless_asked_for_and_said_to_matter() {
     assert_eq!(warned.vlan_changes, 1);
 }
 
+type Windows = &'static [(u64, f64)];
+
 /// The other end's bytes and milliseconds of windows below a segment and below half of the largest, from the first segment that has one to the
 /// first that has more, by the fields that tshark 4.0.17 prints (`tcp.ack`, `tcp.window_size`, `frame.time_epoch`).
-const CLOSED_WINDOWS: [(&str, Side, &[(u64, f64)]); 3] = [
+const CLOSED_WINDOWS: [(&str, Side, Windows); 3] = [
     ("tcptrace-zwnd.dmp", Side::Acceptor, &[(17_031_736, 22_560.0)]),
     ("zeek-http-206-zerowin.pcap", Side::Initiator, &[(136_935, 61.6), (899_889, 13.6)]),
     ("tcptrace-http.dmp", Side::Initiator, &[(32_120, 89.0), (32_120, 27.9), (32_120, 189.7)]),
