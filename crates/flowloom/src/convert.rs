@@ -9,6 +9,7 @@ use flowloom_report::facts::set_aside_text;
 use flowloom_store::formats::{Assumptions, Format, FormatError, Notes, Rows, VectorWriter};
 use flowloom_store::workload::{TrafficFacts, WorkloadFacts};
 
+use crate::contents::Contents;
 use crate::context::Context;
 use crate::error::Error;
 use crate::extraction::CaptureOptions;
@@ -16,7 +17,6 @@ use crate::finding::Lost;
 use crate::input::{self, Kind};
 use crate::results::check_target;
 use crate::warning::Warning;
-use crate::workload::Contents;
 use crate::workload::hosts::{self, HostOptions};
 use crate::workload::load::{self, Loaded};
 use crate::workload::source::folder;

@@ -11,6 +11,7 @@ use flowloom_report::overhead::{DatagramTotals, Overhead, StackEfficiency};
 use flowloom_store::capture::Input;
 use flowloom_store::{formats, lengths};
 
+use crate::contents::is_of_totals;
 use crate::context::Context;
 use crate::error::{Error, nearest};
 use crate::extraction::{self, CaptureOptions};
@@ -189,7 +190,7 @@ fn of_vectors(options: &OverheadOptions, input: &Path, kind: Kind, context: Cont
     let (mut lengths, mut totals_only) = (Lengths::default(), 0);
     for vector in &mut loaded.vectors {
         let vector = vector?;
-        totals_only += u64::from(load::is_of_totals(&vector));
+        totals_only += u64::from(is_of_totals(&vector));
         lengths.add_vector(&vector);
     }
     let mut carried = Carried::new(lengths, "workload");

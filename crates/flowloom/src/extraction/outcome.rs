@@ -15,9 +15,9 @@ use flowloom_store::workload::{
 };
 
 use super::options::CaptureOptions;
+use crate::contents::Contents;
 use crate::context::Context;
 use crate::warning::Warning;
-use crate::workload::Contents;
 
 /// What was learnt from captures beside their vectors.
 pub struct Extracted {

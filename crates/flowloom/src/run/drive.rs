@@ -13,6 +13,7 @@ use flowloom_sim::{Classed, Config, Progress as SimProgress, Summary};
 use flowloom_store::reserve::Reserve;
 use flowloom_store::workload::WorkloadError;
 
+use crate::contents::is_of_totals;
 use crate::context::Progress;
 use crate::run::pipeline::Read;
 use crate::run::recording::Unrecorded;
@@ -81,7 +82,7 @@ impl Drive<'_> {
                 if vector.protocol == Protocol::Tcp {
                     noticed.payload.add(vector);
                 }
-                noticed.totals_only += u64::from(load::is_of_totals(vector));
+                noticed.totals_only += u64::from(is_of_totals(vector));
                 noticed.keep_transit += u64::from(load::keeps_transit(vector, config.replay.waits));
             }
         });

@@ -7,7 +7,7 @@ use flowloom_core::extract::Prefix;
 use flowloom_core::play::{Correction, Waits};
 use flowloom_core::time::Time;
 use flowloom_core::wire::Address;
-use flowloom_core::workload::{Adu, ConnectionVector, Evidence, Host, LinkSide, Pattern, Protocol, Side};
+use flowloom_core::workload::{Adu, ConnectionVector, Evidence, Host, LinkSide, Pattern, Side};
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::capture::Input;
 use flowloom_store::flows::{self, FlowError, FlowFacts, MergeFacts, MergeOptions};
@@ -143,11 +143,6 @@ pub fn open(
     let told = loaded.warnings.iter().map(Warning::to_string);
     loaded.facts.capture.warnings.extend(told);
     Ok(loaded)
-}
-
-/// Whether only the totals of this connection are known: it comes from flow records.
-pub fn is_of_totals(vector: &ConnectionVector) -> bool {
-    vector.evidence == Evidence::FlowRecord && vector.protocol == Protocol::Tcp
 }
 
 /// Whether a wait that is replayed contains a transit that would be taken out if the vector told it (methods A.5.10). Of a capture

@@ -137,6 +137,11 @@ fn round_trip(left: &UdpSocket, right: &UdpSocket) -> Duration {
     least
 }
 
+#[expect(clippy::disallowed_methods, reason = "the kernel does in real time what is waited for")]
+fn wait(milliseconds: u64) {
+    std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+}
+
 #[test]
 fn packets_of_any_kind_meet_delay() {
     let Some(hosts) = Hosts::new() else { return };
@@ -150,11 +155,22 @@ fn packets_of_any_kind_meet_delay() {
         assert!(least >= Duration::from_millis(40), "{least:?}");
     }
     assert_eq!((results.from_left.dropped, results.from_right.dropped), (0, 0), "{results:?}");
-    let promiscuous: io::Result<String> = hosts.router.within(|| {
-        let told = Command::new("ip").args(["-d", "link", "show", "eth1"]).output()?;
-        Ok(String::from_utf8_lossy(&told.stdout).into_owned())
+    let is_as_it_was = || {
+        let told: io::Result<String> = hosts.router.within(|| {
+            let told = Command::new("ip").args(["-d", "link", "show", "eth1"]).output()?;
+            Ok(String::from_utf8_lossy(&told.stdout).into_owned())
+        });
+        told.unwrap().contains("promiscuity 0")
+    };
+    // The kernel lets go of a socket when it comes to it.
+    let soon = (0..50).any(|_| {
+        let is_over = is_as_it_was();
+        if !is_over {
+            wait(100);
+        }
+        is_over
     });
-    assert!(promiscuous.unwrap().contains("promiscuity 0"), "the interface is as it was");
+    assert!(soon, "the interface is as it was");
 }
 
 #[test]

@@ -10,9 +10,10 @@ use flowloom_core::workload::Pattern;
 use flowloom_store::FileError;
 use flowloom_store::run_folder::{ConnectionRow, Point, RunFolder};
 
+use super::cause::Cause;
 use super::quantities::{explained_by, worsened_by};
 use super::replays::Replays;
-use super::{Cause, Tried};
+use super::replays::Tried;
 use crate::metric::Metric;
 
 /// Times of the same things in the original and at the monitor of a replay.

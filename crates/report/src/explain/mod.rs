@@ -3,11 +3,13 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `cause` | what a replay can leave out |
 //! | `replays` | a value for each of the replays that are compared, and what explains it |
 //! | `quantities` | how far a replay is from its original, quantity by quantity |
 //! | `connections` | the connections that differ most |
 //! | `text` | the explanation for the terminal |
 
+mod cause;
 mod connections;
 mod quantities;
 mod replays;
@@ -15,25 +17,13 @@ pub(crate) mod text;
 
 use serde::Serialize;
 
+pub use cause::{Cause, UNKNOWN};
 pub use connections::{ConnectionTimes, ExplainedConnection, ExplainedTimes, TimeDifferences, Times, most_different};
 pub use quantities::{Apart, Explained, Measured, Quantity, Worth};
 pub use replays::{Replays, Tried};
 pub use text::explanation_text;
 
 use crate::run::Run;
-
-/// Something of its original that a replay can leave out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Cause {
-    /// Its name: the last part of its key.
-    pub name: String,
-    /// The key of an experiment that decides on it.
-    pub key: String,
-    /// The key's value that leaves it out.
-    pub without: String,
-    /// The key's value that replays it.
-    pub with: String,
-}
 
 /// What makes a replay differ from its original.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -92,6 +82,3 @@ impl Explanation {
         })
     }
 }
-
-/// What stands for the difference that no cause explains.
-pub const UNKNOWN: &str = "unknown";

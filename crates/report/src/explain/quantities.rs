@@ -5,8 +5,8 @@ use serde::Serialize;
 use flowloom_core::time::Duration;
 use flowloom_store::run_folder::Point;
 
+use super::cause::{Cause, UNKNOWN};
 use super::replays::{Replays, Tried};
-use super::{Cause, UNKNOWN};
 use crate::compare::{Group, Options, Score, compare_group_with_original};
 use crate::metric::Metric;
 use crate::run::Run;

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use flowloom_core::units::three_digits;
 
-use super::{Apart, Explained, ExplainedConnection, Explanation, Quantity, TimeDifferences, UNKNOWN, Worth};
+use super::cause::UNKNOWN;
+use super::{Apart, Explained, ExplainedConnection, Explanation, Quantity, TimeDifferences, Worth};
 use crate::metric::Unit;
 use crate::text::wrap;
 use crate::words::{counted, thousands};
