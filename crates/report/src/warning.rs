@@ -202,6 +202,17 @@ fn dropped_tcp(class: &str, from_side: &str, share: f64, link: Option<&str>) -> 
     dropped(&format!("TCP packets of {class} from the {from_side}"), share, link)
 }
 
+/// How much is sent from a side, or from both, and how much was to be.
+fn other_payload(asked_bytes: u64, sent_bytes: u64, from_side: Option<&str>) -> String {
+    let [asked, sent] = [asked_bytes, sent_bytes].map(|bytes| Unit::Bytes.show(bytes as f64));
+    match from_side {
+        None => format!("doubtful: {sent} of payload are replayed where {asked} were captured without holes"),
+        Some(side) => {
+            format!("doubtful: {sent} of payload are replayed from the {side} where load and structure ask for {asked}")
+        }
+    }
+}
+
 /// What an interruption leaves of results from `start_ns` to `end_ns`.
 fn interruption(start_ns: u64, end_ns: u64) -> String {
     let [start, end] = [start_ns, end_ns].map(Duration::from_nanos);
@@ -340,15 +351,7 @@ impl Warning {
                 format!("results are of {window}, and rates of whole bins of {bin}: they are too low")
             }
             Warning::OtherPayload { asked_bytes, sent_bytes, from_side } => {
-                let [asked, sent] = [*asked_bytes, *sent_bytes].map(|bytes| Unit::Bytes.show(bytes as f64));
-                match from_side {
-                    None => {
-                        format!("doubtful: {sent} of payload are replayed where {asked} were captured without holes")
-                    }
-                    Some(side) => format!(
-                        "doubtful: {sent} of payload are replayed from the {side} where load and structure ask for {asked}"
-                    ),
-                }
+                other_payload(*asked_bytes, *sent_bytes, *from_side)
             }
             Warning::FewCompared { share } => {
                 format!(
