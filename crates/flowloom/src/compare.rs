@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use flowloom_report::Variant;
 use flowloom_report::compare::{
     Comparison, Found, Group, Options, Party, Rule, comparable, compare_group_with_original,
     compare_group_with_vectors, compare_groups, compare_parties,
 };
+use flowloom_report::replications::worst_of_seeds;
+use flowloom_report::worst::WorstVerdict;
+use flowloom_report::{Run, Variant};
 use flowloom_store::results::{Results, may_be};
 
 use crate::error::Error;
@@ -24,11 +26,15 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Whether a rule fails; without rules, whether a comparison says different.
+    /// Whether a rule fails; without rules, whether a comparison says different. Of a replay under other conditions than its original's that
+    /// is no failure: it is what the change makes.
     pub fn fails(&self) -> bool {
         match &self.rules {
             Some(found) => found.iter().any(|found| found.fails),
-            None => self.comparisons.iter().any(|comparison| comparison.different),
+            None => {
+                let mut judged = self.comparisons.iter().filter(|comparison| !comparison.is_under_other_conditions());
+                judged.any(|comparison| comparison.different)
+            }
         }
     }
 }
@@ -75,7 +81,25 @@ fn read_rules(file: &Path) -> Result<Vec<Rule>, Error> {
     rules::read(file)
 }
 
+/// [`set_beside`], with the verdicts of both sides.
 fn compare_variants(variants: &[Variant], options: &Options) -> Result<Vec<Comparison>, Error> {
+    let mut comparisons = set_beside(variants, options)?;
+    let verdicts: Vec<(&str, Option<WorstVerdict<u64>>)> = variants.iter().map(verdict).collect();
+    let of = |name: &str| verdicts.iter().find(|(known, _)| *known == name).and_then(|(_, verdict)| verdict.clone());
+    for comparison in &mut comparisons {
+        comparison.reference_verdict = of(&comparison.reference);
+        comparison.other_verdict = of(&comparison.other);
+    }
+    Ok(comparisons)
+}
+
+/// The name of a variant and the worst verdict of its replications.
+fn verdict(variant: &Variant) -> (&str, Option<WorstVerdict<u64>>) {
+    let conclusions: Vec<_> = variant.runs.iter().map(Run::conclude).collect();
+    (&variant.name, worst_of_seeds(&variant.runs, &conclusions))
+}
+
+fn set_beside(variants: &[Variant], options: &Options) -> Result<Vec<Comparison>, Error> {
     let groups: Vec<Group<'_>> = variants.iter().map(Group::from).collect();
     comparable(&groups, options).map_err(|error| Error::usage(&error).hint(error.remedy()))?;
     match groups[..] {

@@ -162,6 +162,11 @@ fn harpoon(vector: ConnectionVector) -> [Option<ConnectionVector>; 2] {
         // Its initiator sends it.
         let adu = Adu { side: Side::Initiator, waiter: Side::Initiator, ..adu };
         let close = Close::Fin(Side::Initiator);
+        let mut turned = turned;
+        // What was missing of the other end's bytes is missing of the other connection.
+        if let Some(segments) = &mut turned.ends.acceptor.segments {
+            (segments.missing_bytes, segments.missing_acked_bytes) = (0, 0);
+        }
         Some(ConnectionVector { pattern: Pattern::Sequential, adus: vec![adu], close, ..turned })
     };
     Side::BOTH.map(of)
@@ -186,7 +191,7 @@ mod tests {
     use super::*;
     use crate::settled::settle;
     use flowloom_core::play::Waits;
-    use flowloom_core::workload::LinkSide;
+    use flowloom_core::workload::{LinkSide, Segments};
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -290,6 +295,19 @@ mod tests {
         assert_eq!((first.ends.acceptor.port, second.ends.acceptor.port), (Some(443), Some(443)));
         assert_eq!((first.start, first.close), (second.start, second.close));
         assert_eq!(second.close, Close::Fin(Side::Initiator));
+    }
+
+    #[test]
+    fn a_missing_byte_is_missing_of_one_connection() {
+        let mut both = vector(Pattern::Concurrent, &[('i', 5, None), ('a', 7, None)]);
+        both.adus[1].missing_bytes = 3;
+        both.ends.acceptor.segments =
+            Some(Segments { missing_bytes: 3, missing_acked_bytes: 3, ..Segments::default() });
+        let before = both.payload(Side::Acceptor);
+        let made = harpoon(both).map(Option::unwrap);
+        let missing = |side: Side| made.iter().map(|vector| vector.payload(side).missing).collect::<Vec<_>>();
+        assert_eq!((missing(Side::Initiator), missing(Side::Acceptor)), (vec![0, 3], vec![0, 0]));
+        assert_eq!(made[1].payload(Side::Initiator), before, "its bytes, by who sends them now");
     }
 
     #[test]

@@ -323,16 +323,13 @@ const MOST_OTHER_PAYLOAD: f64 = 0.02;
 /// Says that more or less is sent than load and structure ask for, in which direction, or than was captured without holes.
 fn other_payload(run: &Run) -> Vec<Warning> {
     let of_draw = run.facts.drawn_payload.map(of_draw).unwrap_or_default();
-    if !of_draw.is_empty() {
-        return of_draw;
-    }
     let of_capture = run.facts.original.as_ref().and_then(|original| {
         let [asked_bytes, sent_bytes] = [|of: &Payload| of.captured, |of: &Payload| of.replayed]
             .map(|count| count(&original.replayed_payload().total()));
         let warning = Warning::OtherPayload { asked_bytes, sent_bytes, from_side: None };
         differs(asked_bytes, sent_bytes, asked_bytes).then_some(warning)
     });
-    of_capture.into_iter().collect()
+    of_draw.into_iter().chain(of_capture).collect()
 }
 
 /// Says that much of what was acknowledged is in no data unit of the workload.
@@ -349,8 +346,11 @@ fn unseen_payload(run: &Run) -> Option<Warning> {
 /// Says that much of the captured payload is left out with connections of which bytes are missing.
 fn left_out_payload(run: &Run) -> Option<Warning> {
     let original = run.facts.original.as_ref()?;
-    let left_out_bytes = *original.set_aside_bytes.get("connections-missing-bytes")?;
-    let replayed_bytes = original.payload.total().captured;
+    let of_workload = *original.set_aside_bytes.get("connections-missing-bytes")?;
+    let [all, replayed_bytes] = [&original.payload, original.replayed_payload()].map(|of| of.total().captured);
+    // Nobody counted when those began: the window has its part of them.
+    let share = if all > 0 { replayed_bytes as f64 / all as f64 } else { 1.0 };
+    let left_out_bytes = (of_workload as f64 * share).round() as u64;
     let captured = left_out_bytes.saturating_add(replayed_bytes);
     differs(captured, replayed_bytes, captured).then_some(Warning::LeftOutPayload { left_out_bytes, replayed_bytes })
 }

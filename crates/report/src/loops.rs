@@ -46,12 +46,14 @@ pub struct Loops {
 /// What a run replays of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope {
-    /// The part of the original's time that is replayed: it begins here...
+    /// The part of the original's time that results are of: it begins here...
     pub start: Duration,
     /// ... and has this length.
     pub length: Duration,
     /// Datagrams are sent.
     pub datagrams: bool,
+    /// Payload of the connections that begin in that time.
+    pub payload_bytes: u64,
 }
 
 impl Loops {
@@ -100,7 +102,14 @@ impl Loops {
         let of_flows = |flows: &FlowFacts| flows.payload_bytes.initiator + flows.payload_bytes.acceptor;
         let datagrams = of_flows(&capture.datagrams.udp) + of_flows(&capture.datagrams.quic);
         let (open, not_sent) = if scope.datagrams { (datagrams, 0) } else { (0, datagrams) };
-        Loops::adding_up(Counted::Payload, capture.payload.total().replayed, open, &[("datagrams", not_sent)])
+        let all = capture.payload.total().replayed;
+        let closed = all.min(scope.payload_bytes);
+        // Of other packets the length on the wire is known, and no payload.
+        let has_payload = |name: &str| name.starts_with("connections-") || name == "packets-doubled";
+        let set_aside = capture.set_aside_bytes.iter().filter(|(name, _)| has_payload(name));
+        let set_aside = set_aside.map(|(_, bytes)| bytes).sum();
+        let reasons = [("datagrams", not_sent), ("outside", all - closed), ("set_aside", set_aside)];
+        Loops::adding_up(Counted::Payload, closed, open, &reasons)
     }
 
     fn adding_up(counted: Counted, closed_bytes: u64, open_bytes: u64, left_out: &[(&str, u64)]) -> Loops {
@@ -254,7 +263,7 @@ mod tests {
     }
 
     fn loops(start: u64, length: u64, datagrams: bool) -> Loops {
-        Loops::new(&workload(), Scope { start: SECS(start), length: SECS(length), datagrams })
+        Loops::new(&workload(), Scope { start: SECS(start), length: SECS(length), datagrams, payload_bytes: 0 })
     }
 
     #[test]
@@ -284,11 +293,16 @@ mod tests {
         workload.capture.payload =
             PayloadFacts { initiator: payload(100), acceptor: payload(800), ..PayloadFacts::default() };
         workload.capture.datagrams.udp.payload_bytes = PerSide { initiator: 60, acceptor: 40 }.into();
-        let scope = Scope { start: SECS(0), length: SECS(1), datagrams: true };
+        let scope = Scope { start: SECS(0), length: SECS(1), datagrams: true, payload_bytes: 900 };
         let loops = Loops::new(&workload, scope);
         assert_eq!((loops.counted, loops.closed_bytes, loops.open_bytes), (Counted::Payload, 900, 100));
         let loops = Loops::new(&workload, Scope { datagrams: false, ..scope });
         assert_eq!((loops.closed_bytes, loops.left_out_bytes, loops.captured_bytes()), (900, 100, 1_000));
+        // What was set aside, and connections that begin behind the window, are left out.
+        workload.capture.set_aside_bytes =
+            [("connections-one-way", 3_000), ("packets-icmp", 60)].map(|(name, bytes)| (name.to_owned(), bytes)).into();
+        let loops = Loops::new(&workload, Scope { payload_bytes: 500, ..scope });
+        assert_eq!((loops.closed_bytes, loops.left_out["outside"], loops.left_out["set_aside"]), (500, 400, 3_000));
     }
 
     #[test]

@@ -110,6 +110,8 @@ pub struct FlowPlausibility {
 pub struct ClassPlausibility {
     /// Its name.
     pub class: String,
+    /// Its congestion control has no response function: BBR's window follows the path, not losses, and one of the user's own is unknown.
+    pub ignores_losses: bool,
     /// Packets from the left.
     pub from_left: DirectionPlausibility,
     /// Packets from the right.
@@ -161,6 +163,7 @@ impl Plausibility {
                 let (class, link) = (class_of.class.clone(), direction.most_dropped_at.clone());
                 let share = direction.dropped_share.unwrap_or_default();
                 match class_of.overloaded_window(direction) {
+                    _ if class_of.ignores_losses => Warning::LossesIgnored { class, from_side, share, link },
                     Some(window_segments) => Warning::Overload { class, from_side, share, link, window_segments },
                     None => Warning::ImplausibleLoss { class, from_side, share, link },
                 }
@@ -222,9 +225,10 @@ impl ClassPlausibility {
 
     /// Whether more was sent again than an overload explains.
     fn is_repetitive(&self) -> bool {
-        let is_overloaded =
-            [&self.from_left, &self.from_right].iter().any(|from| self.overloaded_window(from).is_some())
-                && self.retransmissions as f64 <= self.due_to_drops();
+        let directions = [&self.from_left, &self.from_right];
+        let is_overloaded = (self.ignores_losses
+            || directions.iter().any(|from| self.overloaded_window(from).is_some()))
+            && self.retransmissions as f64 <= self.due_to_drops();
         self.data_packets >= LEAST_PACKETS
             && self.retransmitted_share.is_some_and(|share| share > MOST_RETRANSMITTED)
             && !is_overloaded
@@ -395,6 +399,24 @@ mod tests {
         let mut needless = overloaded(1.5);
         needless.classes[0].retransmissions = 950;
         assert!(needless.warnings().iter().any(Warning::is_doubt));
+    }
+
+    /// BBR over a short queue: the kernel's loses as much.
+    #[test]
+    fn losses_of_what_ignores_them_are_named_and_not_doubted() {
+        let ignoring = |retransmissions| {
+            let mut found = class(1_000, 326, 900, retransmissions);
+            found.classes[0].ignores_losses = true;
+            found.warnings()
+        };
+        let [warning] = &ignoring(326)[..] else { panic!() };
+        assert!(!warning.is_doubt());
+        assert_eq!(
+            warning.cause(),
+            "overload: 32.6 % of the TCP packets of web from the left were dropped, most of them at the link uplink; no window follows \
+             from losses for its congestion control"
+        );
+        assert!(ignoring(700).iter().any(Warning::is_doubt), "more than two for each dropped packet");
     }
 
     /// 3.1 s are four timeouts of 0.2 s: 0.2, 0.4, 0.8, 1.6 s after each other.

@@ -356,7 +356,7 @@ impl Measurements {
         }
     }
 
-    /// Takes the duration of a connection. One that did not deliver all its data lasts longer than any.
+    /// Takes the duration of a connection. One that did not deliver all its data lasts at least as long as it was seen to.
     fn duration(&mut self, row: &ConnectionRow, class: Class) {
         let times = [row.established, row.first_data, row.last_data, row.closed, row.monitor_end];
         self.last_seen = times.into_iter().flatten().fold(self.last_seen, Time::max);

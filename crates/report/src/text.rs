@@ -58,14 +58,47 @@ pub fn seeds_text(runs: &[Run], conclusions: &[Conclusion], colour: bool) -> Str
     if let Some(worst) = worst_of_seeds(runs, conclusions) {
         verdict(&mut text, &worst.told("seed"), worst.owners("seed"), colour);
     }
-    let mut told: Vec<Warning> = Vec::new();
-    for warning in conclusions.iter().flat_map(|conclusion| &conclusion.summary.warnings) {
-        if !told.iter().any(|known| known.is_alike(warning)) {
-            told.push(warning.clone());
+    for ToldOfSeeds { warning, seeds, is_one_text } in warnings_of_seeds(runs, conclusions) {
+        // Numbers are those of the first.
+        let owners = match seeds[..] {
+            _ if is_one_text && seeds.len() == runs.len() => String::new(),
+            [seed] => format!(" (seed {seed})"),
+            [first, ..] => format!(" (seed {first}; alike in {} of {} seeds)", seeds.len(), runs.len()),
+            [] => String::new(),
+        };
+        told_warning(&mut text, warning, &owners, colour);
+    }
+    text
+}
+
+/// A warning of several seeds.
+struct ToldOfSeeds<'a> {
+    /// As the first of them has it.
+    warning: &'a Warning,
+    /// Those that have it, with whatever numbers.
+    seeds: Vec<u64>,
+    /// All have the same numbers.
+    is_one_text: bool,
+}
+
+/// The warnings of all seeds, those that say the same once.
+fn warnings_of_seeds<'a>(runs: &[Run], conclusions: &'a [Conclusion]) -> Vec<ToldOfSeeds<'a>> {
+    let mut told: Vec<ToldOfSeeds<'_>> = Vec::new();
+    for (run, conclusion) in runs.iter().zip(conclusions) {
+        let seed = run.facts.seed;
+        for warning in &conclusion.summary.warnings {
+            match told.iter_mut().find(|known| known.warning.is_alike(warning)) {
+                Some(known) => {
+                    known.is_one_text &= known.warning == warning;
+                    if known.seeds.last() != Some(&seed) {
+                        known.seeds.push(seed);
+                    }
+                }
+                None => told.push(ToldOfSeeds { warning, seeds: vec![seed], is_one_text: true }),
+            }
         }
     }
-    warnings(&mut text, &told, colour);
-    text
+    told
 }
 
 /// The first line of an answer: which bytes were sent in a closed loop.
@@ -86,6 +119,9 @@ pub fn comparison_text(comparisons: &[Comparison], colour: bool) -> String {
             wrap(&mut text, &format!("bytes of {name}:"), &told);
         }
         comparison_head(&mut text, comparison);
+        for (name, told) in comparison.told_verdicts() {
+            wrap(&mut text, &format!("  verdict of {name}:"), &told);
+        }
         let _ = writeln!(text, "\n{:34}{:13} {:>7} {:>9}  {:>26}", "", "", "KS", "tolerant", "ratio at p50, p90, p99");
         for difference in &comparison.differences {
             let distance = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"));
@@ -173,7 +209,15 @@ fn score_card(text: &mut String, comparison: &Comparison) {
         return;
     }
     let has_clean = comparison.card.iter().any(|score| score.clean.is_some());
-    let name = if comparison.fidelity.is_some() { "fidelity" } else { "score card" };
+    let name = match &comparison.fidelity {
+        Some(fidelity) if !fidelity.conditions.is_empty() => {
+            let why = format!("not compared, under other conditions: {}", fidelity.conditions.join(", "));
+            wrap(text, "fidelity  ", &why);
+            "beside the original"
+        }
+        Some(_) => "fidelity",
+        None => "score card",
+    };
     let clean = if has_clean { "clean alone" } else { "" };
     let _ = writeln!(
         text,
@@ -476,15 +520,21 @@ fn code(light: Light) -> &'static str {
 
 /// The warnings but for mere notes, each with its remedy.
 fn warnings(text: &mut String, warnings: &[Warning], colour: bool) {
-    for warning in warnings.iter().filter(|warning| !warning.is_note()) {
-        let head = if colour { painted("warning:", "33") } else { "warning:".to_owned() };
-        let _ = write!(text, "{head} ");
-        let mut body = String::new();
-        wrap(&mut body, "         ", &warning.cause());
-        text.push_str(body.trim_start());
-        if let Some(remedy) = warning.remedy() {
-            wrap(text, "  remedy:", remedy);
-        }
+    warnings.iter().for_each(|warning| told_warning(text, warning, "", colour));
+}
+
+/// A warning with its remedy, and `owners` behind what it says. Notes have a place of their own.
+fn told_warning(text: &mut String, warning: &Warning, owners: &str, colour: bool) {
+    if warning.is_note() {
+        return;
+    }
+    let head = if colour { painted("warning:", "33") } else { "warning:".to_owned() };
+    let _ = write!(text, "{head} ");
+    let mut body = String::new();
+    wrap(&mut body, "         ", &format!("{}{owners}", warning.cause()));
+    text.push_str(body.trim_start());
+    if let Some(remedy) = warning.remedy() {
+        wrap(text, "  remedy:", remedy);
     }
 }
 

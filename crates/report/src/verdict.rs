@@ -199,8 +199,14 @@ fn fidelity(run: &Run, with_original: Option<&Comparison>) -> Word<Likeness> {
     let Some(comparison) = with_original else { return not_compared("there is no original".to_owned()) };
     let judged: Vec<(&Score, Likeness)> =
         comparison.card.iter().filter_map(|score| Some((score, Likeness::of(score.judgement)?))).collect();
-    // A series has ten bins soon, of a single connection too.
     let worst = judged.iter().map(|(_, likeness)| *likeness).max();
+    // What unfinished values leave open may be the worst.
+    let open = comparison.card.iter().find(|score| score.is_open()).filter(|_| worst != Some(Likeness::Different));
+    if let Some(score) = open {
+        let why = "depend on connections and exchanges that had not ended with the run";
+        return not_compared(format!("{} {why}", score.metric.plural()));
+    }
+    // A series has ten bins soon, of a single connection too.
     let Some(word) = worst.filter(|_| judged.iter().any(|(score, _)| !score.metric.is_series())) else {
         return not_compared("neither response times nor durations have ten values".to_owned());
     };

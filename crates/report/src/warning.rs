@@ -93,6 +93,17 @@ pub enum Warning {
         /// What the flows that lost packets had on the way in the mean.
         window_segments: f64,
     },
+    /// Many TCP packets were dropped of flows whose congestion control has no response function.
+    LossesIgnored {
+        /// Whose.
+        class: String,
+        /// The side that they come from.
+        from_side: &'static str,
+        /// Of all of them.
+        share: f64,
+        /// Where most of them were dropped; `None`: by a loss model.
+        link: Option<String>,
+    },
     /// More was sent again than closed loops let happen.
     ImplausibleRetransmissions {
         /// By whom.
@@ -191,6 +202,17 @@ fn dropped_tcp(class: &str, from_side: &str, share: f64, link: Option<&str>) -> 
     dropped(&format!("TCP packets of {class} from the {from_side}"), share, link)
 }
 
+/// How much is sent from a side, or from both, and how much was to be.
+fn other_payload(asked_bytes: u64, sent_bytes: u64, from_side: Option<&str>) -> String {
+    let [asked, sent] = [asked_bytes, sent_bytes].map(|bytes| Unit::Bytes.show(bytes as f64));
+    match from_side {
+        None => format!("doubtful: {sent} of payload are replayed where {asked} were captured without holes"),
+        Some(side) => {
+            format!("doubtful: {sent} of payload are replayed from the {side} where load and structure ask for {asked}")
+        }
+    }
+}
+
 /// What an interruption leaves of results from `start_ns` to `end_ns`.
 fn interruption(start_ns: u64, end_ns: u64) -> String {
     let [start, end] = [start_ns, end_ns].map(Duration::from_nanos);
@@ -223,10 +245,22 @@ impl Warning {
         match (self, other) {
             (Warning::Other { text }, Warning::Other { text: other })
             | (Warning::Kernel { text }, Warning::Kernel { text: other }) => text == other,
-            (Warning::OtherPayload { from_side, .. }, Warning::OtherPayload { from_side: other, .. }) => {
-                from_side == other
-            }
-            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other) && self.subject() == other.subject(),
+        }
+    }
+
+    /// Whose traffic it is about, from which side, and at which link; `None` of what it does not say.
+    fn subject(&self) -> [Option<&str>; 3] {
+        match self {
+            Warning::ImplausibleLoss { class, from_side, link, .. }
+            | Warning::Overload { class, from_side, link, .. }
+            | Warning::LossesIgnored { class, from_side, link, .. } => [Some(class), Some(from_side), link.as_deref()],
+            Warning::DroppedDatagrams { class, link, .. } => [Some(class), None, link.as_deref()],
+            Warning::ImplausibleRetransmissions { class, .. }
+            | Warning::Bufferbloat { class, .. }
+            | Warning::LongRoundTrips { class, .. } => [Some(class), None, None],
+            Warning::OtherPayload { from_side, .. } => [None, *from_side, None],
+            _ => [None; 3],
         }
     }
 
@@ -243,7 +277,7 @@ impl Warning {
                 format!("sent, delivered and dropped packets do not add up: {packets} are unaccounted for")
             }
             Warning::Unfinished { connections, share } => format!(
-                "{} ({}) did not end before the run did; unfinished connections and exchanges count as longer than any",
+                "{} ({}) did not end before the run did; of quantiles that depend on how long they last there are lower bounds",
                 counted(*connections, "connection"),
                 percent(share)
             ),
@@ -276,6 +310,10 @@ impl Warning {
                 "overload: {}; its flows have {} segments on the way in the mean, no more than their losses allow",
                 dropped_tcp(class, from_side, *share, link.as_deref()),
                 three_digits(*window_segments)
+            ),
+            Warning::LossesIgnored { class, from_side, share, link } => format!(
+                "overload: {}; no window follows from losses for its congestion control",
+                dropped_tcp(class, from_side, *share, link.as_deref())
             ),
             Warning::ImplausibleRetransmissions { class, share } => {
                 format!("implausible: {} of the data packets of {class} were retransmissions", percent(share))
@@ -313,15 +351,7 @@ impl Warning {
                 format!("results are of {window}, and rates of whole bins of {bin}: they are too low")
             }
             Warning::OtherPayload { asked_bytes, sent_bytes, from_side } => {
-                let [asked, sent] = [*asked_bytes, *sent_bytes].map(|bytes| Unit::Bytes.show(bytes as f64));
-                match from_side {
-                    None => {
-                        format!("doubtful: {sent} of payload are replayed where {asked} were captured without holes")
-                    }
-                    Some(side) => format!(
-                        "doubtful: {sent} of payload are replayed from the {side} where load and structure ask for {asked}"
-                    ),
-                }
+                other_payload(*asked_bytes, *sent_bytes, *from_side)
             }
             Warning::FewCompared { share } => {
                 format!(
@@ -361,7 +391,7 @@ impl Warning {
             Warning::ImplausibleLoss { .. } | Warning::ImplausibleRetransmissions { .. } => {
                 Some("check loss models, queue limits and the number of flows")
             }
-            Warning::Overload { .. } => {
+            Warning::Overload { .. } | Warning::LossesIgnored { .. } => {
                 Some("if this is not what was meant, give the link a higher rate or fewer flows")
             }
             Warning::Bufferbloat { .. } => {
@@ -387,5 +417,30 @@ impl Warning {
             Warning::CloseNotSeen { .. } | Warning::FewCompared { .. } => Some("use a longer capture"),
             Warning::LossInOriginal { .. } | Warning::Kernel { .. } | Warning::Other { .. } => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_of_seeds_are_alike_by_their_subject() {
+        let dropped = |class: &str, share, link: &str| Warning::DroppedDatagrams {
+            class: class.to_owned(),
+            share,
+            link: Some(link.to_owned()),
+        };
+        assert!(dropped("film", 0.243, "bottleneck").is_alike(&dropped("film", 0.24, "bottleneck")));
+        assert!(!dropped("film", 0.243, "bottleneck").is_alike(&dropped("calls", 0.243, "bottleneck")));
+        assert!(!dropped("film", 0.243, "bottleneck").is_alike(&dropped("film", 0.243, "uplink")));
+        let overload = |from_side| Warning::Overload {
+            class: "workload".to_owned(),
+            from_side,
+            share: 0.78,
+            link: None,
+            window_segments: 1.5,
+        };
+        assert!(!overload("left").is_alike(&overload("right")));
     }
 }

@@ -71,6 +71,23 @@ impl<R: Clone + Display> WorstVerdict<R> {
     }
 }
 
+impl WorstVerdict<u64> {
+    /// `INVALID (seed 3): packets: 5 are unaccounted for; doubtful: ...`: what keeps runs from being compared without a second thought;
+    /// `None` if there is nothing.
+    pub fn told_if_bad(&self) -> Option<String> {
+        let [accounted, plausible, _] = self.owners("seed");
+        let Verdict { accounted: first, plausible: second, .. } = self.told("seed");
+        let words = [
+            (first.word != Accounted::Valid)
+                .then(|| format!("{}{accounted}: {}", first.word, first.reasons.join("; "))),
+            (second.word != Plausible::Yes)
+                .then(|| format!("{}{plausible}: {}", second.word, second.reasons.join("; "))),
+        ];
+        let told: Vec<String> = words.into_iter().flatten().collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+}
+
 fn worst<T: Copy + Ord, R: Clone>(
     verdicts: &[(R, &Verdict)],
     word_of: impl Fn(&Verdict) -> &Word<T>,

@@ -215,7 +215,7 @@ fn report_and_compare_agree_on_a_real_capture() {
         let show = |value: f64| flowloom::report::metric::Unit::Time.show(value);
         match quantities[key].as_f64() {
             Some(value) => show(value),
-            None => format!("&gt; {}", show(quantities["longest_seen"].as_f64().unwrap())),
+            None => format!("&gt; {}", show(quantities[format!("{key}_at_least")].as_f64().unwrap())),
         }
     };
     for metric in ["duration", "response_time"] {
@@ -225,6 +225,32 @@ fn report_and_compare_agree_on_a_real_capture() {
             assert!(page.contains(&cell), "{metric} of {side}: {cell}");
         }
     }
+}
+
+/// A link of its own makes a replay no worse copy of its original, and one that ended nothing is not compared without a word.
+#[test]
+fn conditions_and_verdicts_are_told() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(100).pcap());
+    for (name, rate, code) in [("good", "1gbit", 0), ("bad", "1kbit", 3)] {
+        let experiment = format!(
+            "[workload]\nsource = \"c.pcap\"\n[network.bottleneck]\nrate = \"{rate}\"\n\
+             [measure]\nduration = \"1s\"\ndrain = \"0s\"\n"
+        );
+        bench.file(&format!("{name}.toml"), experiment.as_bytes());
+        let ran = bench.flowloom(&["run", &format!("{name}.toml"), "-o", name]);
+        match code {
+            0 => _ = ran.succeeded(),
+            code => _ = ran.failed(code, &[]),
+        }
+    }
+    let beside = bench.flowloom(&["compare", "bad", "--check"]);
+    let out = &beside.succeeded().out;
+    assert!(out.contains("not compared, under other conditions: ") && out.contains("beside the original"), "{out}");
+    let said = bench.flowloom(&["compare", "good", "bad"]);
+    assert!(said.succeeded().out.contains("verdict of bad: INVALID: "), "{}", said.out);
+    let compared = bench.json(&["compare", "good", "bad", "--json"]);
+    assert_eq!(compared["comparisons"][0]["other_verdict"]["accounted"]["word"], "INVALID");
 }
 
 /// Vectors that were never measured have sizes and round-trip times, and the monitor finds them again.

@@ -294,16 +294,15 @@ fn bytes_of_all_captures_add_up() {
         for (start, length, datagrams) in
             [(0, length, true), (0, length, false), (0, length / 3, true), (1, length / 2, false), (2, length, true)]
         {
-            let scope = Scope { start: Duration::from_secs(start), length, datagrams };
+            let scope = Scope { start: Duration::from_secs(start), length, datagrams, payload_bytes: 0 };
             let loops = Loops::new(workload.facts(), scope);
             // What an offload merged counts as packets of the link, each with headers of its own.
             let merged = number(&counted["tcp"]["merged_packets"]);
             let headers = loops.captured_bytes() - captured;
             assert!((merged * 54..=merged * 134).contains(&headers), "{name}: {headers} {loops:?}");
         }
-        with_datagrams += u64::from(
-            Loops::new(workload.facts(), Scope { start: Duration::ZERO, length, datagrams: true }).open_bytes > 0,
-        );
+        let whole = Scope { start: Duration::ZERO, length, datagrams: true, payload_bytes: 0 };
+        with_datagrams += u64::from(Loops::new(workload.facts(), whole).open_bytes > 0);
         captures += 1;
     }
     assert!(captures > 55 && with_datagrams > 10, "{captures}, {with_datagrams}");

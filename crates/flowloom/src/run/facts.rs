@@ -44,16 +44,17 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         false => planned.end,
     };
     let capture = &source.facts.capture;
-    let scope = Scope {
-        start: plan.experiment.workload.prefill().shift(),
-        length: config.window,
-        datagrams: senders.sends_datagrams(),
-    };
     let mut experiment = plan.experiment.clone();
     experiment.run.seeds = vec![seed];
     let topology = topology(&experiment.network, shape, config, summary);
     let classes = senders.facts(summary, &topology.links);
     let Noticed { payload, totals_only, keep_transit, evened, cut, incomplete } = noticed;
+    let scope = Scope {
+        start: plan.experiment.workload.prefill().shift() + Duration::from_nanos(planned.start),
+        length: Duration::from_nanos(planned.end.saturating_sub(planned.start)),
+        datagrams: senders.sends_datagrams(),
+        payload_bytes: PayloadFacts::from(*payload).total().replayed,
+    };
     let (totals_only, keep_transit) = (*totals_only, *keep_transit);
     let assumed = (totals_only > 0).then_some(Warning::TotalsReplayed { connections: totals_only });
     let doubled = (keep_transit > 0).then_some(Warning::WaitsNotCorrected { connections: keep_transit });

@@ -30,6 +30,7 @@ pub fn facts(config: &Config, summary: &Summary, classes: &[ClassFacts], topolog
                 let data_packets = packets.data_packets;
                 ClassPlausibility {
                     class: name(class),
+                    ignores_losses: config.class(class as u16).response().is_none(),
                     from_left: direction(packets, LinkSide::Left, topology),
                     from_right: direction(packets, LinkSide::Right, topology),
                     data_packets,

@@ -53,6 +53,11 @@ pub struct Score {
 }
 
 impl Score {
+    /// Whether it has values enough and unfinished ones among them decide what the difference means.
+    pub fn is_open(&self) -> bool {
+        self.n >= FEWEST && self.judgement == Judgement::CannotTell
+    }
+
     fn of(difference: &Difference, measured_at: &'static str) -> Score {
         let n = difference.n;
         let median = difference.ratios.iter().find(|ratio| ratio.p == 0.5).and_then(|ratio| ratio.ratio);

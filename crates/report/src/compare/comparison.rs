@@ -15,6 +15,7 @@ use super::verdict::Verdict;
 use crate::loops::Feedback;
 use crate::metric::Metric;
 use crate::run::Endings;
+use crate::worst::WorstVerdict;
 
 /// What takes part in the overall distance and in `different`.
 const DECIDING: [Metric; 5] = [
@@ -37,6 +38,10 @@ pub struct Comparison {
     pub reference_feedback: Option<Feedback>,
     /// The same of the other.
     pub other_feedback: Option<Feedback>,
+    /// The verdict of the reference: the worst of its replications; null of an original, of results of other tools, and where nobody asked.
+    pub reference_verdict: Option<WorstVerdict<u64>>,
+    /// The same of the other.
+    pub other_verdict: Option<WorstVerdict<u64>>,
     /// Where both were measured: at the monitor against an original, at the endpoints between runs.
     pub measured_at: &'static str,
     /// Replications of the reference and of the other. An original is one.
@@ -75,6 +80,17 @@ impl Comparison {
     pub fn told_feedback(&self) -> Vec<(&str, String)> {
         let sides = [(&self.reference, &self.reference_feedback), (&self.other, &self.other_feedback)];
         sides.into_iter().filter_map(|(name, feedback)| Some((&**name, feedback.as_ref()?.text()?))).collect()
+    }
+
+    /// Whether it stands beside an original that had other conditions.
+    pub fn is_under_other_conditions(&self) -> bool {
+        self.fidelity.as_ref().is_some_and(|fidelity| !fidelity.conditions.is_empty())
+    }
+
+    /// Names of runs that are not valid or not plausible, and why, in words.
+    pub fn told_verdicts(&self) -> Vec<(&str, String)> {
+        let sides = [(&self.reference, &self.reference_verdict), (&self.other, &self.other_verdict)];
+        sides.into_iter().filter_map(|(name, verdict)| Some((&**name, verdict.as_ref()?.told_if_bad()?))).collect()
     }
 
     /// What numbers are of where a side has several seeds; `None` of single runs.
@@ -145,6 +161,8 @@ impl Draft {
             other: other.to_owned(),
             reference_feedback: None,
             other_feedback: None,
+            reference_verdict: None,
+            other_verdict: None,
             measured_at,
             replications,
             pairing: None,

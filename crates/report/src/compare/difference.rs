@@ -10,8 +10,8 @@ use super::verdict::Verdict;
 use crate::metric::{Metric, Unit};
 use crate::quantities::Quantities;
 use crate::statistics::{
-    BodyAndTail, QuantileRatio, RATIO_PROBABILITIES, Sample, anderson_darling, body_and_tail, ks, quantile_ratio,
-    tolerant_ks, wasserstein, wasserstein_log10,
+    BodyAndTail, QuantileRatio, RATIO_PROBABILITIES, Sample, Tolerance, anderson_darling, body_and_tail,
+    quantile_ratio, tolerant_ks, tolerant_ks_bounds, wasserstein, wasserstein_log10,
 };
 
 /// Shift-tolerant KS distance up to which two samples are the same.
@@ -73,11 +73,15 @@ pub struct Difference {
     pub clean: Option<Clean>,
     /// Other mean / reference mean; null if the latter is zero or a side is empty.
     pub mean_ratio: Option<f64>,
-    /// Plain Kolmogorov-Smirnov distance; null where there is no `tolerant_ks`.
+    /// Plain Kolmogorov-Smirnov distance, with unfinished values the least that it can be; null where there is no `tolerant_ks`.
     pub ks: Option<f64>,
+    /// The most that it can be, however long unfinished values last.
+    pub ks_at_most: Option<f64>,
     /// Distance that is left after each value may move a little (methods M.6). Null under [`FEWEST`] values, and of series with
     /// fewer than [`FEWEST_BINS`] bins that hold anything or a variation of at most [`LEAST_VARIATION`].
     pub tolerant_ks: Option<f64>,
+    /// The most that it can be, however long unfinished values last.
+    pub tolerant_ks_at_most: Option<f64>,
     /// The same of any values, as it enters `distance_v1`.
     #[serde(skip)]
     pub(super) tolerant_ks_v1: Option<f64>,
@@ -121,8 +125,8 @@ impl Difference {
     /// Whether it is worth telling: the values are not the same, or a median or tail changed by more than the tolerance.
     pub(super) fn is_told(&self) -> bool {
         match self.judgement {
-            Judgement::CannotTell => false,
-            Judgement::Same => self.largest_ratio.is_some() && self.metric.unit() == Unit::Time,
+            Judgement::CannotTell if self.n < FEWEST => false,
+            Judgement::Same | Judgement::CannotTell => self.largest_ratio.is_some() && self.metric.unit() == Unit::Time,
             Judgement::Close | Judgement::Different => true,
         }
     }
@@ -164,7 +168,8 @@ pub fn difference(
     reference_name: &str,
     other_name: &str,
 ) -> Option<Difference> {
-    let tolerant = tolerant_ks(reference, other, metric.tolerance())?;
+    let tolerant = tolerant_ks_bounds(reference, other, metric.tolerance())?;
+    let plain = tolerant_ks_bounds(reference, other, Tolerance { absolute: 0.0, relative: 0.0 })?;
     let n = telling(metric, reference, other);
     let of_distribution = n >= FEWEST && (!metric.is_series() || varies(reference, other));
     let floor = if metric.unit() == Unit::Time { 1_000.0 } else { 1.0 };
@@ -174,7 +179,11 @@ pub fn difference(
     };
     let judgement = match metric.is_series() {
         true => judge_means(metric, reference.mean()?, other.mean()?, n),
-        false => judge(tolerant, n),
+        // Where unfinished values may make it the one or the other, nothing is said.
+        false => match (judge(tolerant.least, n), judge(tolerant.most, n)) {
+            (least, most) if least == most => least,
+            _ => Judgement::CannotTell,
+        },
     };
     let probabilities = if n < FEWEST { &[0.5][..] } else { &RATIO_PROBABILITIES };
     let timed = matches!(metric, Metric::Duration | Metric::ResponseTime);
@@ -188,9 +197,11 @@ pub fn difference(
         share: None,
         clean: None,
         mean_ratio,
-        ks: ks(reference, other).filter(|_| of_distribution),
-        tolerant_ks: Some(tolerant).filter(|_| of_distribution),
-        tolerant_ks_v1: Some(tolerant).filter(|_| n >= FEWEST),
+        ks: of_distribution.then_some(plain.least),
+        ks_at_most: of_distribution.then_some(plain.most),
+        tolerant_ks: of_distribution.then_some(tolerant.least),
+        tolerant_ks_at_most: of_distribution.then_some(tolerant.most),
+        tolerant_ks_v1: tolerant_ks(reference, other, metric.tolerance()).filter(|_| n >= FEWEST),
         anderson_darling: anderson_darling(reference, other).filter(|_| of_distribution).map(|result| result.statistic),
         typical_factor: wasserstein_log10(reference, other, floor).filter(|_| n >= FEWEST).map(|result| result.factor),
         wasserstein: wasserstein(reference, other).filter(|_| n >= FEWEST),

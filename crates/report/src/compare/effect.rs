@@ -43,6 +43,9 @@ pub struct Effect {
     pub seeds_to_decide: Option<u64>,
     /// Whether replications reach unfinished values, which count as the least that they can be.
     pub at_least: bool,
+    /// Whether the reference and the other are lower bounds.
+    #[serde(skip)]
+    pub(super) bounds: [bool; 2],
     /// What the number of seeds follows from: the estimate, and over how many replications it is; `None` of blocks of time.
     #[serde(skip)]
     pub(super) replicated: Option<(Estimate, f64)>,
@@ -52,13 +55,19 @@ impl Effect {
     /// Sets the outcome, and how many replications would decide what cannot be told. `tests` are those of the whole answer.
     pub(super) fn settle(&mut self, adjusted_p_value: f64, tests: usize, options: &Options) {
         self.adjusted_p_value = adjusted_p_value;
-        self.outcome = outcome(self.interval, self.margin, adjusted_p_value, options.confidence);
+        self.outcome = match outcome(self.interval, self.margin, adjusted_p_value, options.confidence) {
+            // Of bounds only that follows which a longer value makes clearer still.
+            Outcome::Different if !self.bounds[usize::from(self.difference < 0.0)] => Outcome::Different,
+            _ if self.at_least => Outcome::CannotTell,
+            known => known,
+        };
         let level = match options.correction {
             Correction::None => 1.0 - options.confidence,
             // The smallest p value of all has to be that small.
             Correction::Holm | Correction::Bh => (1.0 - options.confidence) / tests as f64,
         };
-        let undecided = self.replicated.filter(|_| self.outcome == Outcome::CannotTell);
+        // More seeds with unfinished values would be bounds as well.
+        let undecided = self.replicated.filter(|_| self.outcome == Outcome::CannotTell && !self.at_least);
         self.seeds_to_decide = undecided.and_then(|(estimate, replications)| {
             seeds_to_decide(&estimate, replications, self.margin, options.confidence, level)
         });
@@ -125,9 +134,16 @@ pub struct Asked {
     pub ratio: Option<f64>,
     /// As in [`Effect`].
     pub ratio_interval: Option<Interval>,
+    /// Whether the reference's and the other's are lower bounds: some replications reach unfinished values.
+    pub bounds: [bool; 2],
 }
 
 impl Known<'_> {
+    /// Whether `statistic` is only a lower bound of the reference and of the other: a replication reaches unfinished values.
+    fn bounds(&self, statistic: Statistic) -> [bool; 2] {
+        self.samples.map(|side| side.iter().any(|sample| statistic.is_bound(sample)))
+    }
+
     /// `statistic` by itself; `None` if a replication has too few values for it.
     pub(super) fn asked(&self, statistic: Statistic, options: &Options) -> Option<Asked> {
         let [reference, other] =
@@ -144,6 +160,7 @@ impl Known<'_> {
                 .map(|estimate| estimate.interval_from_zero(options.confidence)),
             ratio: (reference > 0.0).then(|| mean(&other) / reference),
             ratio_interval: effect.and_then(|effect| effect.ratio_interval),
+            bounds: self.bounds(statistic),
         })
     }
 
@@ -195,10 +212,11 @@ impl Known<'_> {
             let estimate = if paired { Estimate::paired(&a, &b) } else { Estimate::welch(&a, &b) }?;
             let ratio = ratio_intervals(&a, &b, paired, options.confidence, options.resamples).map(|ratio| ratio.bca);
             let effect = self.effect(statistic, [mean(&a), mean(&b)], estimate, ratio, options);
-            let at_least = self.samples.iter().any(|side| side.iter().any(|sample| statistic.is_bound(sample)));
+            let bounds = self.bounds(statistic);
+            let at_least = bounds.contains(&true);
             // Of sides of different sizes the number that, on each, gives the same standard error.
             let each = if paired { b.len() as f64 } else { 2.0 / (1.0 / a.len() as f64 + 1.0 / b.len() as f64) };
-            Some(Effect { at_least, replicated: Some((estimate, each)), ..effect })
+            Some(Effect { at_least, bounds, replicated: Some((estimate, each)), ..effect })
         };
         Evidence { basis, effects: known.into_iter().filter_map(effect).collect(), told }
     }
@@ -245,6 +263,7 @@ impl Known<'_> {
             outcome: Outcome::CannotTell,
             seeds_to_decide: None,
             at_least: false,
+            bounds: [false; 2],
             replicated: None,
         }
     }

@@ -2,6 +2,7 @@
 
 use flowloom_core::units::three_digits;
 
+use super::difference::FEWEST;
 use super::outcome::Judgement;
 use crate::metric::{Metric, Unit};
 use crate::statistics::{QuantileRatio, Sample, Statistic, largest_gap, quantile_ratio};
@@ -23,7 +24,7 @@ pub(super) struct Finding<'a> {
 pub(super) fn finding(of: &Finding<'_>) -> String {
     let Finding { metric, reference, other, judgement, n, names: [reference_name, other_name] } = *of;
     let name = capitalised(metric.plural());
-    if judgement == Judgement::CannotTell {
+    if judgement == Judgement::CannotTell && n < FEWEST {
         let values = if metric.is_series() { "bins with anything in them" } else { "values" };
         return format!("{name}: {n} {values} are too few to tell");
     }
@@ -32,6 +33,11 @@ pub(super) fn finding(of: &Finding<'_>) -> String {
         && let Some(sentence) = change_of_quantile(of)
     {
         return format!("{name}: {sentence}");
+    }
+    if judgement == Judgement::CannotTell {
+        let (unfinished, all) = (reference.unfinished() + other.unfinished(), reference.len() + other.len());
+        let of = format!("{} of {} values", thousands(unfinished as u64), thousands(all as u64));
+        return format!("{name}: {of} had not ended with the run, and decide whether they are the same");
     }
     if metric.is_series()
         && let (Some(a), Some(b)) = (reference.mean(), other.mean())

@@ -14,7 +14,7 @@ pub enum Judgement {
     Close,
     /// More.
     Different,
-    /// Fewer than [`super::FEWEST`] values.
+    /// Fewer than [`super::FEWEST`] values, or so many unfinished ones that the distance may be either.
     CannotTell,
 }
 

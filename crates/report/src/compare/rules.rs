@@ -130,10 +130,13 @@ impl Rule {
             let why = comparison.left_out.get(self.metric.name()).map_or("not compared", String::as_str);
             return (Held::CouldNotTell, why.to_owned());
         };
-        let of_distance = |distance: Option<f64>, most: f64| match distance {
-            Some(distance) if distance <= most => (Held::Held, format!("{distance:.3}")),
-            Some(distance) => (Held::Broken, format!("{distance:.3}")),
-            None => (Held::CouldNotTell, "no distance".to_owned()),
+        let of_distance = |distance: [Option<f64>; 2], limit: f64| match distance {
+            [_, Some(most)] if most <= limit => (Held::Held, format!("{most:.3}")),
+            [Some(least), _] if least > limit => (Held::Broken, format!("{least:.3}")),
+            [Some(least), Some(most)] => {
+                (Held::CouldNotTell, format!("{least:.3} to {most:.3}, by how long unfinished values last"))
+            }
+            _ => (Held::CouldNotTell, "no distance".to_owned()),
         };
         let asked = |statistic| difference.asked.iter().find(|asked: &&Asked| asked.statistic == statistic);
         match self.demand {
@@ -146,16 +149,20 @@ impl Rule {
                 let told = if held == Held::Held { String::new() } else { format!("{}: ", difference.verdict.outcome) };
                 (held, format!("{told}{}", difference.verdict.reason))
             }
-            Demand::Ks(most) => of_distance(difference.ks, most),
-            Demand::TolerantKs(most) => of_distance(difference.tolerant_ks, most),
+            Demand::Ks(limit) => of_distance([difference.ks, difference.ks_at_most], limit),
+            Demand::TolerantKs(limit) => of_distance([difference.tolerant_ks, difference.tolerant_ks_at_most], limit),
             Demand::Ratio(statistic, bound) => match asked(statistic) {
-                Some(asked) => told_of(asked, bound.held(asked.ratio, asked.ratio_interval, three_digits)),
+                Some(asked) => {
+                    let held = bound.held(asked.ratio, asked.ratio_interval, three_digits);
+                    told_of(asked, bound.of_bounds(held, asked.bounds))
+                }
                 None => (Held::CouldNotTell, "too few values".to_owned()),
             },
             Demand::Value(statistic, bound) => match asked(statistic) {
                 Some(asked) => {
                     let show = |value| self.metric.unit().show(value);
-                    told_of(asked, bound.held(Some(asked.other), asked.other_interval, show))
+                    let held = bound.held(Some(asked.other), asked.other_interval, show);
+                    told_of(asked, bound.of_bounds(held, [false, asked.bounds[1]]))
                 }
                 None => (Held::CouldNotTell, "too few values".to_owned()),
             },
@@ -172,6 +179,25 @@ fn told_of(asked: &Asked, (held, found): (Held, String)) -> (Held, String) {
 }
 
 impl Bound {
+    /// What follows where the reference or the other of a ratio, or a value, is only a lower bound: a value that may be larger breaks
+    /// no lower limit and keeps no upper one, and a reference that may be larger the other way round.
+    fn of_bounds(self, (held, found): (Held, String), [reference, other]: [bool; 2]) -> (Held, String) {
+        if !reference && !other {
+            return (held, found);
+        }
+        let stands = match (self, held) {
+            (Bound::AtMost(_), Held::Broken) | (Bound::AtLeast(_), Held::Held) => !reference,
+            (Bound::AtMost(_), Held::Held) | (Bound::AtLeast(_), Held::Broken) => !other,
+            (_, Held::CouldNotTell) => true,
+        };
+        let word = match (reference, other) {
+            (false, _) => "at least ",
+            (true, false) => "at most ",
+            (true, true) => "a ratio of lower bounds: ",
+        };
+        (if stands { held } else { Held::CouldNotTell }, format!("{word}{found}"))
+    }
+
     /// Whether a value with this interval, if there is one, keeps it; and the value in words.
     fn held(self, value: Option<f64>, interval: Option<Interval>, show: impl Fn(f64) -> String) -> (Held, String) {
         let Some(value) = value else { return (Held::CouldNotTell, "the reference is zero".to_owned()) };
@@ -230,6 +256,22 @@ mod tests {
         assert_eq!(held(most, Some(1.05), None), Held::Held);
         assert_eq!(held(Bound::AtLeast(0.9), Some(0.8), None), Held::Broken);
         assert_eq!(held(most, None, None), Held::CouldNotTell);
+    }
+
+    #[test]
+    fn lower_bounds_decide_one_way_only() {
+        let of = |bound: Bound, held, bounds| bound.of_bounds((held, "9.74 s".to_owned()), bounds);
+        let (most, least) = (Bound::AtMost(25.0), Bound::AtLeast(25.0));
+        assert_eq!(of(most, Held::Held, [false, true]), (Held::CouldNotTell, "at least 9.74 s".to_owned()));
+        assert_eq!(of(most, Held::Broken, [false, true]).0, Held::Broken);
+        assert_eq!(
+            (of(least, Held::Held, [false, true]).0, of(least, Held::Broken, [false, true]).0),
+            (Held::Held, Held::CouldNotTell)
+        );
+        assert_eq!(of(most, Held::Held, [true, false]), (Held::Held, "at most 9.74 s".to_owned()));
+        assert_eq!(of(most, Held::Broken, [true, false]).0, Held::CouldNotTell);
+        assert_eq!(of(most, Held::Broken, [true, true]).0, Held::CouldNotTell);
+        assert_eq!(of(most, Held::Held, [false, false]), (Held::Held, "9.74 s".to_owned()));
     }
 
     #[test]

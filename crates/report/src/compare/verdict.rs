@@ -48,7 +48,7 @@ impl Verdict {
                 Judgement::Same => (Outcome::Same, "by its distance the same"),
                 Judgement::Different => (Outcome::Different, "by its distance different"),
                 Judgement::Close => (Outcome::CannotTell, "by its distance close, neither the same nor different"),
-                Judgement::CannotTell => (Outcome::CannotTell, "too few values"),
+                Judgement::CannotTell => (Outcome::CannotTell, "too few values that are known"),
             };
             let told = if basis == Basis::Distance { told } else { format!("{told}, each with too few values") };
             let untested = format!("a description, no test: {told}");

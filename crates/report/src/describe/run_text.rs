@@ -97,14 +97,12 @@ fn breakdowns(text: &mut String, all: &[Breakdown]) {
                 _ => "  concurrent",
             };
             let values = &row.values;
-            let [mean, max] = [values.mean, values.max].map(|value| or_nothing(value, |value| unit.show(value)));
-            let _ = write!(text, "{label:35} {:>10}{mean:>9}", thousands(values.n as u64));
-            for quantile in [values.p50, values.p80, values.p90, values.p99] {
-                let quantile = values.or_bound(quantile);
-                let shown = quantile.map_or_else(|| "–".to_owned(), |quantile| unit.show_quantile(quantile));
-                let _ = write!(text, "{shown:>9}");
+            let _ = write!(text, "{label:35} {:>10}", thousands(values.n as u64));
+            for value in values.shown() {
+                let shown = value.map_or_else(|| "–".to_owned(), |value| unit.show_quantile(value));
+                let _ = write!(text, " {shown:>8}");
             }
-            let _ = writeln!(text, "{max:>9}");
+            text.push('\n');
         }
         text.push('\n');
     }

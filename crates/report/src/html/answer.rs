@@ -73,7 +73,12 @@ fn distance(row: &AnswerRow, index: usize) -> Option<Markup> {
 /// How near a replay is to its original: the worst metric of its score card.
 fn fidelity(comparison: &Comparison) -> Markup {
     html! {
-        "Fidelity to the original, at the monitor: "
+        @match &comparison.fidelity {
+            Some(fidelity) if !fidelity.conditions.is_empty() => {
+                "Fidelity is not compared, under other conditions: " (fidelity.conditions.join(", ")) ". Beside the original, at the monitor: "
+            }
+            _ => { "Fidelity to the original, at the monitor: " }
+        }
         @if let Some((score, distance)) = comparison.worst_score().and_then(|score| Some((score, score.distance?))) {
             "the worst of " (comparison.card.len()) " metrics is " (score.metric.plural()) ", distance "
             b { (format_args!("{distance:.3}")) } " " span class="quiet" { (SCALE) }

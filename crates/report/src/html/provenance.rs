@@ -52,7 +52,7 @@ impl Scope {
         let started = self.within("start_ns");
         let over = "outcome = 'completed'\n  OR delivered_to_acceptor_bytes + delivered_to_initiator_bytes >= initiator_bytes + \
                     acceptor_bytes";
-        let told = "; connections that did not deliver all their bytes count as longer than any";
+        let told = "; connections that did not deliver all their bytes last at least as long as they were seen to";
         let (from, columns, known) = match self.with_original {
             true => (
                 "`original_duration_ns`, `monitor_duration_ns` where the first is known",
@@ -80,7 +80,7 @@ impl Scope {
         Provenance {
             from: format!(
                 "`epochs.parquet`: `response_ns` where `point` is one of {points}, of connections that are sequential in \
-                 `connections.parquet` (`pattern`); exchanges that began and did not end count as longer than any"
+                 `connections.parquet` (`pattern`); exchanges that began and did not end last at least as long as they were seen to"
             ),
             query: format!(
                 "-- of exchanges that ended\nSELECT point, count(*) AS n, quantile_disc(response_ns, [0.5, 0.99]) AS ns\n\

@@ -78,7 +78,7 @@ fn distances() -> Markup {
          called " i { "same" } ", up to 0.1, or two values, " i { "close" } ", more " i { "different" } "; fewer than ten values tell \
          nothing. A series over time is judged by the ratio of its means, with the same limits of its distance from 1; a KS distance of \
          its bins is given if fifty of them hold anything and they vary by more than a tenth. An exchange or connection that had not ended \
-         with the run counts as longer than any: a quantile that reaches such is shown as more than the longest that was seen. Under a \
+         with the run is at least as long as it was seen to last: a quantile that depends on such is shown as at least what it is then. Under a \
          picture, " b { "q" sub { "50" } } " is the ratio of the medians, "
         b { "q" sub { "99" } } " that of the 99 % quantiles."
     }

@@ -20,11 +20,14 @@ pub struct BodyAndTail {
     pub tail_ks: Option<f64>,
 }
 
-/// Splits both samples at `at`; `None` if one is empty.
+/// Splits both samples at `at`; `None` if one is empty, or has unfinished values that may belong to either part.
 pub fn body_and_tail(reference: &Sample, other: &Sample, at: f64) -> Option<BodyAndTail> {
     let part = |sample: &Sample, above: bool| -> Sample {
         Sample::from_steps(sample.steps().filter(|(value, _)| (*value > at) == above))
     };
+    if [reference, other].into_iter().any(|sample| sample.as_seen().ccdf(at) != sample.ccdf(at)) {
+        return None;
+    }
     Some(BodyAndTail {
         at,
         reference_above: reference.ccdf(at)?,

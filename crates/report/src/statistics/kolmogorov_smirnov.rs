@@ -36,7 +36,37 @@ pub fn ks(f: &Sample, g: &Sample) -> Option<f64> {
 /// Moving all values up gives the lowest reachable distribution function, moving all down the highest, and every
 /// monotone function between them can be reached (up to steps of 1/n). What `other` exceeds that band by is therefore
 /// the distance. Both shifts keep the order of the values as long as the relative tolerance is below 1.
+///
+/// Unfinished values count as longer than any.
 pub fn tolerant_ks(reference: &Sample, other: &Sample, tolerance: Tolerance) -> Option<f64> {
+    let (over, under) = excesses(reference, other, tolerance)?;
+    Some(over.max(under))
+}
+
+/// Between what a distance is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// However long unfinished values last, it is not less.
+    pub least: f64,
+    /// Nor more.
+    pub most: f64,
+}
+
+/// Between what the distance of [`tolerant_ks`] is when each unfinished value is at least as long as it was seen to last; `None` if a
+/// sample is empty. Without unfinished values both are that.
+pub fn tolerant_ks_bounds(reference: &Sample, other: &Sample, tolerance: Tolerance) -> Option<Bounds> {
+    if reference.unfinished() + other.unfinished() == 0 {
+        let distance = tolerant_ks(reference, other, tolerance)?;
+        return Some(Bounds { least: distance, most: distance });
+    }
+    // A distribution function is highest where values are shortest.
+    let (least_over, most_under) = excesses(reference, &other.as_seen(), tolerance)?;
+    let (most_over, least_under) = excesses(&reference.as_seen(), other, tolerance)?;
+    Some(Bounds { least: least_over.max(least_under), most: most_over.max(most_under) })
+}
+
+/// By how much the reference's distribution function is above the other's somewhere, and by how much below.
+fn excesses(reference: &Sample, other: &Sample, tolerance: Tolerance) -> Option<(f64, f64)> {
     if reference.is_empty() || other.is_empty() {
         return None;
     }
@@ -44,23 +74,23 @@ pub fn tolerant_ks(reference: &Sample, other: &Sample, tolerance: Tolerance) -> 
     // How many of the reference are at most y after moving up, and after moving down.
     let (mut up, mut down) = (reference.steps().peekable(), reference.steps().peekable());
     let (mut lowest, mut highest) = (0, 0);
-    let mut distance: f64 = 0.0;
+    let (mut over, mut under): (f64, f64) = (0.0, 0.0);
     let mut below = 0;
     for (y, count) in other.steps() {
         // Just left of y: G is still what it was before y; the band's lower edge counts values strictly left of y.
         while let Some((_, moved)) = up.next_if(|&(value, _)| value + tolerance.of(value) < y) {
             lowest += moved;
         }
-        distance = distance.max(lowest as f64 / n - below as f64 / m);
+        over = over.max(lowest as f64 / n - below as f64 / m);
         // At y: all values equal to y count in G; the band's upper edge counts values up to y.
         below += count;
         while let Some((_, moved)) = down.next_if(|&(value, _)| value - tolerance.of(value) <= y) {
             highest += moved;
         }
-        distance = distance.max(below as f64 / m - highest as f64 / n);
+        under = under.max(below as f64 / m - highest as f64 / n);
     }
     // Right of all values: what is left of each are its unfinished ones, which are equal to each other.
-    Some(distance.max(reference.finished() as f64 / n - below as f64 / m))
+    Some((over.max(reference.finished() as f64 / n - below as f64 / m), under))
 }
 
 /// Where two distribution functions are furthest apart.
@@ -123,6 +153,22 @@ mod tests {
     use super::super::vectors::{assert_near, x, y};
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn unfinished_values_bound_a_distance() {
+        let exact = Tolerance { absolute: 0.0, relative: 0.0 };
+        let all = Sample::new((1..=10).map(f64::from));
+        let cut = |seen: f64| Sample::new((1..=8).map(f64::from)).with_unfinished(&[seen; 2]);
+        let bounds = |reference: &Sample, other: &Sample| {
+            let Bounds { least, most } = tolerant_ks_bounds(reference, other, exact).unwrap();
+            [least, most].map(|distance| (distance * 1e6).round() / 1e6)
+        };
+        assert_eq!(bounds(&all, &all), [0.0; 2]);
+        assert_eq!(bounds(&all, &cut(8.5)), [0.0, 0.2], "they may have ended at 9 and 10");
+        assert_eq!(bounds(&cut(8.5), &all), [0.0, 0.2]);
+        assert_eq!(bounds(&all, &cut(20.0)), [0.2; 2], "10 of 10 against 8 of 10 up to 20");
+        assert_eq!(bounds(&all, &cut(0.5)), [0.0, 0.2], "two at 0.5 are 0.2 off, too");
+    }
 
     #[test]
     fn unfinished_values_are_right_of_all_others() {

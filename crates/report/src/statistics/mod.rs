@@ -32,7 +32,9 @@ pub use body_tail::{BodyAndTail, body_and_tail};
 pub use bootstrap::{RESAMPLES, RESAMPLING_SEED, RatioIntervals, ratio_intervals};
 pub use interval::Interval;
 pub use jain::{Shares, jain};
-pub use kolmogorov_smirnov::{Gap, Tolerance, critical_value, exact_p_value, ks, largest_gap, tolerant_ks};
+pub use kolmogorov_smirnov::{
+    Bounds, Gap, Tolerance, critical_value, exact_p_value, ks, largest_gap, tolerant_ks, tolerant_ks_bounds,
+};
 pub use multiple::Correction;
 pub use quantile_ratio::{QuantileRatio, RATIO_PROBABILITIES, quantile_ratio};
 pub use ratio::ratio_estimate;

@@ -11,30 +11,29 @@ struct Step {
 
 /// Finite values in ascending order, equal ones together; and values of which only a lower bound is known.
 ///
-/// Those are of exchanges and connections that were not over when they were last seen. They count as longer than any other value, so
-/// that a sample does not look the better the more of it is unfinished. A distribution function then ends below 1.
+/// Those are of exchanges and connections that were not over when they were last seen. Each is at least as long as it was seen to last,
+/// and may be longer than any: what that leaves open of a quantile is said with it. A distribution function counts them as longer than
+/// any, and ends below 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     steps: Vec<Step>,
     /// 0 of an empty sample. Unfinished values count as what was seen of them.
     mean: f64,
-    unfinished: Unfinished,
+    /// How many are unfinished.
+    unfinished: usize,
+    /// All values with unfinished ones as long as they were seen to last; empty without such.
+    as_seen: Vec<Step>,
 }
 
-/// Values of which only a lower bound is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Unfinished {
-    count: usize,
-    /// How long the longest was seen to last.
-    longest: f64,
-}
+/// A quantile whose bounds are no further apart than this part of them is known: it is written with three digits.
+const KNOWN_WITHIN: f64 = 0.005;
 
 /// A quantile of a sample with unfinished values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Quantile {
     /// This value.
     Is(f64),
-    /// An unfinished value, longer than this: than any that was seen, to its end or not.
+    /// At least this, however long unfinished values last: the quantile with each of them as long as it was seen to last.
     Above(f64),
 }
 
@@ -69,17 +68,31 @@ impl Sample {
                 _ => steps.push(Step { value, up_to }),
             }
         }
-        Sample { steps, mean: if up_to > 0 { sum / up_to as f64 } else { 0.0 }, unfinished: Unfinished::default() }
+        let mean = if up_to > 0 { sum / up_to as f64 } else { 0.0 };
+        Sample { steps, mean, unfinished: 0, as_seen: Vec::new() }
     }
 
     /// The same with values that were not over when they were last seen, after so long.
     pub fn with_unfinished(self, seen: &[f64]) -> Sample {
+        if seen.is_empty() {
+            return self;
+        }
         let sum = self.mean * self.len() as f64 + seen.iter().sum::<f64>();
-        let count = self.unfinished.count + seen.len();
-        let longest = seen.iter().copied().fold(self.unfinished.longest, f64::max);
-        let mut new = Sample { unfinished: Unfinished { count, longest }, ..self };
-        new.mean = if new.is_empty() { 0.0 } else { sum / new.len() as f64 };
-        new
+        let mut all: Vec<(f64, usize)> = self.as_seen().steps().chain(seen.iter().map(|seen| (*seen, 1))).collect();
+        all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let as_seen = Sample::from_steps(all);
+        Sample {
+            mean: sum / as_seen.len() as f64,
+            unfinished: self.unfinished + seen.len(),
+            as_seen: as_seen.steps,
+            ..self
+        }
+    }
+
+    /// The same with unfinished values as if they had ended when they were last seen: the shortest that all values can be.
+    pub fn as_seen(&self) -> Sample {
+        let steps = if self.unfinished > 0 { &self.as_seen } else { &self.steps };
+        Sample { steps: steps.clone(), mean: self.mean, unfinished: 0, as_seen: Vec::new() }
     }
 
     /// All values of several samples.
@@ -87,15 +100,20 @@ impl Sample {
         if let [one] = samples {
             return one.clone();
         }
-        let mut steps: Vec<(f64, usize)> = samples.iter().flat_map(Sample::steps).collect();
-        steps.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let pooled = Sample::from_steps(steps);
+        let joined = |mut steps: Vec<(f64, usize)>| {
+            steps.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+            Sample::from_steps(steps).steps
+        };
         // Means are exact where values are counted in buckets.
         let sum: f64 = samples.iter().map(|sample| sample.mean * sample.len() as f64).sum();
-        let unfinished = samples.iter().map(|sample| sample.unfinished).fold(Unfinished::default(), |a, b| {
-            Unfinished { count: a.count + b.count, longest: a.longest.max(b.longest) }
-        });
-        let mut pooled = Sample { unfinished, ..pooled };
+        let unfinished = samples.iter().map(|sample| sample.unfinished).sum();
+        let as_seen = samples.iter().filter(|_| unfinished > 0).map(Sample::as_seen);
+        let mut pooled = Sample {
+            steps: joined(samples.iter().flat_map(Sample::steps).collect()),
+            mean: 0.0,
+            unfinished,
+            as_seen: joined(as_seen.flat_map(|sample| sample.steps().collect::<Vec<_>>()).collect()),
+        };
         pooled.mean = if pooled.is_empty() { 0.0 } else { sum / pooled.len() as f64 };
         pooled
     }
@@ -108,7 +126,7 @@ impl Sample {
 
     /// How many there are, unfinished ones among them.
     pub fn len(&self) -> usize {
-        self.finished() + self.unfinished.count
+        self.finished() + self.unfinished
     }
 
     /// How many are known.
@@ -118,7 +136,7 @@ impl Sample {
 
     /// How many are unfinished.
     pub fn unfinished(&self) -> usize {
-        self.unfinished.count
+        self.unfinished
     }
 
     /// Whether there are none.
@@ -132,9 +150,9 @@ impl Sample {
         steps.checked_sub(1).map_or(0, |last| self.steps[last].up_to)
     }
 
-    /// The value of this rank, from 1 on.
+    /// The value of this rank, from 1 on, with unfinished values as longer than any.
     fn ranked(&self, rank: usize) -> Option<f64> {
-        self.steps.get(self.steps.partition_point(|step| step.up_to < rank)).map(|step| step.value)
+        ranked(&self.steps, rank)
     }
 
     /// F(x) = #{x_i <= x} / n; `None` of an empty sample.
@@ -149,24 +167,32 @@ impl Sample {
 
     /// Inverse-CDF quantile: the smallest `x_(k)` with `k >= n p`, `k >= 1`. `None` of an empty sample.
     ///
-    /// `None` also where an unfinished value is reached: see [`Self::quantile_or_bound`].
+    /// `None` also where it depends on how long unfinished values last: see [`Self::quantile_or_bound`].
     ///
     /// `n p` is rounded to the nearest integer when it is one up to floating-point error, so that the 0.1 quantile
     /// of ten values is the first and not the second.
     pub fn quantile(&self, p: f64) -> Option<f64> {
+        match self.quantile_or_bound(p)? {
+            Quantile::Is(value) => Some(value),
+            Quantile::Above(_) => None,
+        }
+    }
+
+    /// [`Self::quantile`], or what it is at least, however long unfinished values last. `None` of an empty sample.
+    ///
+    /// Where every unfinished value was seen to last as long as the quantile it makes no difference how long it is.
+    pub fn quantile_or_bound(&self, p: f64) -> Option<Quantile> {
         let rank = self.len() as f64 * p.clamp(0.0, 1.0);
         let nearest = rank.round();
         let rank = if (rank - nearest).abs() <= 1e-9 * rank.max(1.0) { nearest } else { rank.ceil() };
-        self.ranked((rank as usize).max(1))
-    }
-
-    /// [`Self::quantile`], or what an unfinished value exceeds. `None` of an empty sample.
-    pub fn quantile_or_bound(&self, p: f64) -> Option<Quantile> {
-        match self.quantile(p) {
-            Some(value) => Some(Quantile::Is(value)),
-            None if self.is_empty() => None,
-            None => Some(Quantile::Above(self.unfinished.longest.max(self.max().unwrap_or(0.0)))),
+        let rank = (rank as usize).max(1);
+        let longest = self.ranked(rank);
+        if self.unfinished == 0 {
+            return longest.map(Quantile::Is);
         }
+        let shortest = ranked(&self.as_seen, rank)?;
+        let is_known = longest.is_some_and(|longest| longest - shortest <= KNOWN_WITHIN * shortest.abs());
+        Some(if is_known { Quantile::Is(shortest) } else { Quantile::Above(shortest) })
     }
 
     /// Quantile interpolated linearly between order statistics (Hyndman and Fan's type 7). `None` of an empty sample.
@@ -185,7 +211,7 @@ impl Sample {
 
     /// Standard deviation with n - 1; `None` of fewer than two values, and of unfinished ones.
     pub fn standard_deviation(&self) -> Option<f64> {
-        let mean = self.mean().filter(|_| self.len() > 1 && self.unfinished.count == 0)?;
+        let mean = self.mean().filter(|_| self.len() > 1 && self.unfinished == 0)?;
         let squares: f64 = self.steps().map(|(value, count)| (value - mean) * (value - mean) * count as f64).sum();
         Some((squares / (self.len() - 1) as f64).sqrt())
     }
@@ -205,6 +231,11 @@ impl Sample {
     pub fn max(&self) -> Option<f64> {
         self.steps.last().map(|step| step.value)
     }
+}
+
+/// The value of this rank, from 1 on.
+fn ranked(steps: &[Step], rank: usize) -> Option<f64> {
+    steps.get(steps.partition_point(|step| step.up_to < rank)).map(|step| step.value)
 }
 
 impl FromIterator<f64> for Sample {
@@ -296,19 +327,21 @@ mod tests {
     }
 
     #[test]
-    fn unfinished_values_are_longer_than_any() {
-        let sample = Sample::new((1..=8).map(f64::from)).with_unfinished(&[20.0, 3.0]);
+    fn unfinished_values_are_at_least_as_long_as_seen() {
+        let sample = Sample::new((1..=8).map(f64::from)).with_unfinished(&[20.0, 3.5]);
         assert_eq!((sample.len(), sample.unfinished(), sample.max()), (10, 2, Some(8.0)));
-        assert_eq!((sample.quantile(0.5), sample.quantile(0.8), sample.quantile(0.9)), (Some(5.0), Some(8.0), None));
-        assert_eq!(sample.quantile_or_bound(0.9), Some(Quantile::Above(20.0)));
-        assert_eq!(sample.quantile_or_bound(0.8), Some(Quantile::Is(8.0)));
+        let of = |p| sample.quantile_or_bound(p);
+        assert_eq!(of(0.3), Some(Quantile::Is(3.0)), "both lasted longer than that");
+        assert_eq!(of(0.4), Some(Quantile::Above(3.5)), "3.5 if that one ended then, 4 if it lasted");
+        assert_eq!(of(0.5), Some(Quantile::Above(4.0)), "1, 2, 3, 3.5 and 4");
+        assert_eq!((of(0.9), of(1.0)), (Some(Quantile::Above(8.0)), Some(Quantile::Above(20.0))));
+        assert_eq!((sample.quantile(0.3), sample.quantile(0.5)), (Some(3.0), None));
         assert_eq!((sample.ccdf(8.0), sample.ccdf(7.0)), (Some(0.2), Some(0.3)));
-        assert_eq!(sample.mean(), Some(5.9), "(36 + 20 + 3) / 10: the least it can be");
-        let cut_early = Sample::new([8.0]).with_unfinished(&[3.0]);
-        assert_eq!(cut_early.quantile_or_bound(1.0), Some(Quantile::Above(8.0)), "longer than any that was seen");
-        let pooled = Sample::pooled(&[sample.clone(), cut_early]);
-        assert_eq!((pooled.len(), pooled.unfinished(), pooled.quantile(0.75)), (12, 3, Some(8.0)));
-        assert_eq!(pooled.quantile_or_bound(0.76), Some(Quantile::Above(20.0)));
+        assert_eq!(sample.mean(), Some(5.95), "(36 + 20 + 3.5) / 10: the least it can be");
+        let pooled = Sample::pooled(&[sample.clone(), Sample::new([8.0]).with_unfinished(&[3.0])]);
+        assert_eq!((pooled.len(), pooled.unfinished()), (12, 3));
+        assert_eq!(pooled.quantile_or_bound(1.0), Some(Quantile::Above(20.0)));
+        assert_eq!(pooled.quantile_or_bound(0.5), Some(Quantile::Above(4.0)), "1, 2, 3, 3, 3.5 and 4");
         let none = Sample::default().with_unfinished(&[2.0]);
         assert_eq!((none.is_empty(), none.quantile_or_bound(0.5)), (false, Some(Quantile::Above(2.0))));
     }
@@ -325,6 +358,25 @@ mod tests {
     }
 
     proptest! {
+        /// However long the unfinished values are: the quantile of what they come to keeps the bound.
+        #[test]
+        fn a_bound_holds_whatever_follows(
+            values in proptest::collection::vec(1u32..50, 0..30),
+            cut in proptest::collection::vec((1u32..50, 0u32..50), 1..30),
+            p in 0.01f64..1.0,
+        ) {
+            let known = || values.iter().map(|&value| f64::from(value));
+            let seen: Vec<f64> = cut.iter().map(|(seen, _)| f64::from(*seen)).collect();
+            let at_end: Sample = known().chain(cut.iter().map(|(seen, more)| f64::from(seen + more))).collect();
+            let sample = Sample::new(known()).with_unfinished(&seen);
+            match sample.quantile_or_bound(p).unwrap() {
+                Quantile::Is(value) => prop_assert_eq!(Some(value), at_end.quantile(p)),
+                Quantile::Above(least) => prop_assert!(least <= at_end.quantile(p).unwrap()),
+            }
+            let pooled = Sample::pooled(&[Sample::new(known()), Sample::default().with_unfinished(&seen)]);
+            prop_assert_eq!(pooled.quantile_or_bound(p), sample.quantile_or_bound(p));
+        }
+
         #[test]
         fn quantile_is_the_smallest_value_whose_cdf_reaches_p(
             values in proptest::collection::vec(0u32..50, 1..60), p in 0.01f64..1.0,

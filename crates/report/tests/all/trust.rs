@@ -133,6 +133,32 @@ fn drawn_payload_is_checked_in_both_directions() {
     assert_eq!(reasons([0, 0], [0, 0]), [""; 0]);
 }
 
+/// What a draw asks for and what the capture lacks are two doubts.
+#[test]
+fn a_drawn_payload_hides_no_holes() {
+    let mut run = made_up("drawn-holes", 1.0);
+    run.facts.drawn_payload = Some(DrawnPayload::new([117_000, 1_520_000], [85_000, 1_520_000]));
+    let payload = &mut run.facts.original.as_mut().unwrap().payload;
+    (payload.acceptor.captured, payload.acceptor.replayed) = (686_000, 1_520_000);
+    let reasons = run.summary().verdict.plausible.reasons;
+    assert_eq!(reasons.len(), 2, "{reasons:?}");
+    assert!(reasons[1].contains("1.52 MB") && reasons[1].contains("686 kB"), "{reasons:?}");
+}
+
+/// What is left out for its holes is that of the window.
+#[test]
+fn left_out_payload_is_of_the_window() {
+    let mut run = made_up("left-out-window", 1.0);
+    let original = run.facts.original.as_mut().unwrap();
+    (original.payload.initiator.captured, original.payload.initiator.replayed) = (1_000_000, 1_000_000);
+    original.set_aside_bytes.insert("connections-missing-bytes".into(), 500_000);
+    let mut window = original.payload;
+    (window.initiator.captured, window.initiator.replayed) = (100_000, 100_000);
+    original.window_payload = Some(window);
+    let reasons = run.summary().verdict.plausible.reasons;
+    assert!(reasons.len() == 1 && reasons[0].contains("50.0 kB") && reasons[0].contains("100 kB"), "{reasons:?}");
+}
+
 /// Only one connection in four finished in both worlds.
 #[test]
 fn a_comparison_of_few_connections_is_doubted() {
@@ -144,6 +170,16 @@ fn a_comparison_of_few_connections_is_doubted() {
     let told = verdict.plausible.reasons.iter().any(|reason| reason.contains("durations of only"));
     assert_eq!(told, is_few, "{share:?} {verdict:?}");
     assert_ne!(headline(&run), "valid");
+}
+
+/// Of connections that are cut right after their start nobody knows whether they would have been as long as the original's.
+#[test]
+fn unfinished_connections_leave_fidelity_open() {
+    let run = Run::load(&MadeUp { unfinished: 300, ..MadeUp::default() }.write(&folder("open"))).unwrap();
+    let comparison = flowloom_report::compare_with_original(&run).unwrap();
+    let duration = comparison.difference(flowloom_report::metric::Metric::Duration).unwrap();
+    let [least, most] = [duration.tolerant_ks, duration.tolerant_ks_at_most].map(Option::unwrap);
+    assert!(least <= most && most >= 0.15 - 1e-9, "{least} {most}");
 }
 
 #[test]
