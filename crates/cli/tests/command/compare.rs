@@ -241,7 +241,7 @@ fn conditions_and_verdicts_are_told() {
         let ran = bench.flowloom(&["run", &format!("{name}.toml"), "-o", name]);
         match code {
             0 => _ = ran.succeeded(),
-            code => _ = ran.failed(code, &[]),
+            code => ran.failed(code, &[]),
         }
     }
     let beside = bench.flowloom(&["compare", "bad", "--check"]);
