@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde::Serialize;
 
-use crate::verdict::{Accounted, Likeness, Plausible, Verdict, Word};
+use crate::verdict::words::{Accounted, Likeness, Plausible, Verdict, Word};
 
 /// The worst of each word over several runs, each of which is called by an `R`: its seed, or its name.
 #[derive(Clone, Debug, PartialEq, Serialize)]

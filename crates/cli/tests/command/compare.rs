@@ -232,7 +232,7 @@ fn report_and_compare_agree_on_a_real_capture() {
 fn conditions_and_verdicts_are_told() {
     let bench = Bench::new();
     bench.file("c.pcap", &Traffic::many(100).pcap());
-    for (name, rate, code) in [("good", "1gbit", 0), ("bad", "1kbit", 3)] {
+    for (name, rate, code) in [("good", "1gbit", 0), ("slow", "1mbit", 0), ("bad", "1kbit", 3)] {
         let experiment = format!(
             "[workload]\nsource = \"c.pcap\"\n[network.bottleneck]\nrate = \"{rate}\"\n\
              [measure]\nduration = \"1s\"\ndrain = \"0s\"\n"
@@ -244,7 +244,7 @@ fn conditions_and_verdicts_are_told() {
             code => ran.failed(code, &[]),
         }
     }
-    let beside = bench.flowloom(&["compare", "bad", "--check"]);
+    let beside = bench.flowloom(&["compare", "slow", "--check"]);
     let out = &beside.succeeded().out;
     assert!(out.contains("not compared, under other conditions: ") && out.contains("beside the original"), "{out}");
     let said = bench.flowloom(&["compare", "good", "bad"]);
