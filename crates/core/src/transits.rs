@@ -21,7 +21,7 @@ pub enum TransitModel {
 /// Ends that have more than the shortest transit time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Ends {
-    /// All.
+    /// Those on both sides of the monitor.
     Both,
     /// Those to the left of the monitor. The link under test is to its right: what passed between the monitor and the ends there may have
     /// waited for that link, whose place another link takes.

@@ -332,7 +332,7 @@ struct Place {
     before: u64,
     /// Bytes of this one before the place.
     within: u64,
-    /// Its bytes.
+    /// All bytes of this one.
     bytes: u64,
 }
 

@@ -455,9 +455,10 @@ impl Observer {
         let (first_seen, high) = (own.coverage.low(), own.coverage.high());
         let frontier = own.coverage.contiguous();
         let may_split = |boundaries: &Boundaries| boundaries.are_at(sender, start - first_seen);
+        // Few segments follow a silence: the search among the borders comes last.
         let after_quiet = start >= high
-            && self.boundaries.as_deref().is_none_or(may_split)
-            && own.is_after_quiet(now, self.quiet, min_rtt, peer);
+            && own.is_after_quiet(now, self.quiet, min_rtt, peer)
+            && self.boundaries.as_deref().is_none_or(may_split);
         let after_all = own.ran_dry();
         let answer = if start == high { own.answer(start, now, ack) } else { None };
         let inside = !after_quiet && own.runs.continues(ack, !self.concurrent);
