@@ -17,7 +17,7 @@ use super::gaps::Gaps;
 use super::reads::{Offered, Reads};
 use super::recovery::{Passed, Recovery, Situation};
 use super::seen::Seen;
-use super::transit::{Answered, NEVER, Timed};
+use super::transit::{Answered, HandshakeAnswer, NEVER, Timed};
 use super::undelayed::Undelayed;
 use super::writes::{self, First, Writes};
 
@@ -30,6 +30,18 @@ const LONGEST_ACK_DELAY: u64 = 500_000_000;
 
 /// A sender goes on within this when an acknowledgement or a window update lets it, beside a quarter of its transit.
 const RELEASE: u64 = 10_000_000;
+
+/// A sample of the handshake of which it is not known which copy it answers.
+#[derive(Clone, Copy, Debug)]
+struct Ambiguous {
+    answer: HandshakeAnswer,
+    /// [`Clock::since`] when it was taken.
+    since: (u64, u32),
+    /// The shortest sample after it; [`NEVER`] if there is none.
+    shortest_other: u64,
+    /// One of those was an answer of the end's TCP.
+    at_once: bool,
+}
 
 /// One end's share of what was observed.
 #[derive(Clone, Debug)]
@@ -48,6 +60,7 @@ pub(super) struct End {
     pub min_transit: u64,
     /// [`Clock::since`] when that sample was taken.
     pub min_transit_since: (u64, u32),
+    ambiguous: Option<Box<Ambiguous>>,
     /// Transit times that no acknowledgement policy delayed.
     pub undelayed: Undelayed,
     /// IP bytes of its packets.
@@ -132,6 +145,7 @@ impl End {
             timed: Timed::default(),
             min_transit: NEVER,
             min_transit_since: (0, 0),
+            ambiguous: None,
             undelayed: Undelayed::default(),
             ip_bytes: 0,
             last_data: 0,
@@ -233,9 +247,40 @@ impl End {
             (self.min_transit, self.min_transit_since) = (transit, self.clock.since());
         }
         self.at_once |= at_once;
+        if let Some(ambiguous) = &mut self.ambiguous {
+            ambiguous.shortest_other = ambiguous.shortest_other.min(transit);
+            ambiguous.at_once |= at_once;
+        }
         if let Some(writes) = self.writes.as_mut().filter(|_| at_once) {
             writes.sample(transit, self.clock.waited());
         }
+    }
+
+    /// It answered in the handshake.
+    pub fn handshake_sample(&mut self, answer: HandshakeAnswer) {
+        let HandshakeAnswer { since_first, since_last } = answer;
+        self.sample(since_last, true);
+        if since_first == since_last {
+            self.undelayed.push(since_last);
+        } else {
+            self.ambiguous =
+                Some(Box::new(Ambiguous { answer, since: self.clock.since(), shortest_other: NEVER, at_once: false }));
+        }
+    }
+
+    /// Which copy of a repeated SYN or SYN/ACK the end answered (methods A.6): the first, if its TCP has never answered in less time, or
+    /// else the last. Returns by how much the sample is longer than from the last copy.
+    pub fn settle_handshake(&mut self) -> u64 {
+        let Some(ambiguous) = self.ambiguous.take() else { return 0 };
+        let Ambiguous { answer: HandshakeAnswer { since_first, since_last }, since, shortest_other, at_once } =
+            *ambiguous;
+        if !at_once || shortest_other < since_first {
+            self.undelayed.push(since_last);
+            return 0;
+        }
+        (self.min_transit, self.min_transit_since) = (since_first, since);
+        self.undelayed.push(since_first);
+        since_first - since_last
     }
 
     /// Minimum one-side transit time. Where only data ever answered, later than TCP delays an acknowledgement, the

@@ -380,10 +380,9 @@ impl Observer {
         if !self.handshake.is_complete() && sender == Side::Initiator && flags.ack() && !flags.syn() && peer.syn {
             let first_byte = sequence::unwrap(peer.isn.wrapping_add(1), peer.reference());
             if ack >= first_byte
-                && let Some(sample) = self.handshake.acknowledged(now)
+                && let Some(answer) = self.handshake.acknowledged(now)
             {
-                own.sample(sample, true);
-                own.undelayed.push(sample);
+                own.handshake_sample(answer);
             }
         }
         if flags.ack() && !flags.syn() {
@@ -548,6 +547,8 @@ impl Observer {
     /// What the connection was. Nothing is left to observe afterwards. `missing` says what becomes of bytes that never
     /// passed.
     pub fn finish(&mut self, identity: Identity, missing: Missing) -> (Class, ConnectionVector) {
+        let longer: u64 = self.ends.iter_mut().map(End::settle_handshake).sum();
+        self.handshake.lengthen(longer);
         let min_rtt = self.min_rtt();
         let scaled = self.ends.iter().all(|end| end.window_scale.is_some());
         let recoveries = self.ends.each_mut().map(|end| end.recovery.take());
@@ -733,9 +734,8 @@ fn note_syn(own: &mut End, peer: &End, handshake: &mut Handshake, now: u64, seen
     }
     if !seen.flags.ack() {
         handshake.syn(now, again);
-    } else if let Some(sample) = handshake.syn_ack(now, answers) {
-        own.sample(sample, true);
-        own.undelayed.push(sample);
+    } else if let Some(answer) = handshake.syn_ack(now, answers) {
+        own.handshake_sample(answer);
     }
     other
 }

@@ -128,10 +128,21 @@ enum Stage {
     Established,
 }
 
+/// When an answer in the handshake came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct HandshakeAnswer {
+    /// Since the first copy of what it answers.
+    pub since_first: u64,
+    /// Since the last copy; the same if there is but one.
+    pub since_last: u64,
+}
+
 /// The handshake at the monitor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handshake {
-    /// When the last copy of the segment that waits for its answer passed.
+    /// When the first copy of the segment that waits for its answer passed.
+    first_asked: u64,
+    /// When its last copy passed.
     asked: u64,
     /// When it was complete.
     established: u64,
@@ -143,7 +154,14 @@ pub(super) struct Handshake {
 
 impl Default for Handshake {
     fn default() -> Handshake {
-        Handshake { asked: 0, established: NEVER, round_trip: NEVER, stage: Stage::Nothing, repeated: false }
+        Handshake {
+            first_asked: 0,
+            asked: 0,
+            established: NEVER,
+            round_trip: NEVER,
+            stage: Stage::Nothing,
+            repeated: false,
+        }
     }
 }
 
@@ -177,21 +195,27 @@ impl Handshake {
     pub fn syn(&mut self, now: u64, again: bool) {
         self.repeated |= again;
         if matches!(self.stage, Stage::Nothing | Stage::Syn) {
+            if self.stage == Stage::Nothing || !again {
+                self.first_asked = now;
+            }
             self.stage = Stage::Syn;
             self.asked = now;
         }
     }
 
     /// A SYN/ACK; `answers` if it acknowledges the SYN seen. Returns the acceptor's transit sample.
-    pub fn syn_ack(&mut self, now: u64, answers: bool) -> Option<u64> {
-        let sample = (self.stage == Stage::Syn && answers).then(|| now - self.asked);
+    pub fn syn_ack(&mut self, now: u64, answers: bool) -> Option<HandshakeAnswer> {
+        let sample = (self.stage == Stage::Syn && answers).then(|| self.answer(now));
         match self.stage {
             Stage::Established => {
                 self.repeated = true;
                 return None;
             }
             Stage::SynAck => self.repeated = true,
-            Stage::Nothing | Stage::Syn => self.round_trip = sample.unwrap_or(NEVER),
+            Stage::Nothing | Stage::Syn => {
+                self.round_trip = sample.map_or(NEVER, |sample| sample.since_last);
+                self.first_asked = now;
+            }
         }
         self.stage = Stage::SynAck;
         self.asked = now;
@@ -199,15 +223,24 @@ impl Handshake {
     }
 
     /// An acknowledgement of the SYN/ACK. Returns the initiator's transit sample.
-    pub fn acknowledged(&mut self, now: u64) -> Option<u64> {
+    pub fn acknowledged(&mut self, now: u64) -> Option<HandshakeAnswer> {
         if self.stage != Stage::SynAck {
             return None;
         }
-        let sample = now - self.asked;
+        let sample = self.answer(now);
         self.stage = Stage::Established;
         self.established = now;
-        self.round_trip = self.round_trip.saturating_add(sample);
+        self.round_trip = self.round_trip.saturating_add(sample.since_last);
         Some(sample)
+    }
+
+    /// A sample turned out to be longer by so much.
+    pub fn lengthen(&mut self, by: u64) {
+        self.round_trip = self.round_trip.saturating_add(by);
+    }
+
+    fn answer(&self, now: u64) -> HandshakeAnswer {
+        HandshakeAnswer { since_first: now - self.first_asked, since_last: now - self.asked }
     }
 }
 
@@ -245,8 +278,9 @@ mod tests {
         let mut handshake = Handshake::default();
         handshake.syn(0, false);
         handshake.syn(3_000, true);
-        assert_eq!(handshake.syn_ack(3_040, true), Some(40));
-        assert_eq!(handshake.acknowledged(3_040), Some(0), "zero is a sample");
+        assert_eq!(handshake.syn_ack(3_040, true), Some(HandshakeAnswer { since_first: 3_040, since_last: 40 }));
+        let at_once = HandshakeAnswer { since_first: 0, since_last: 0 };
+        assert_eq!(handshake.acknowledged(3_040), Some(at_once), "zero is a sample");
         assert_eq!((handshake.round_trip(), handshake.is_repeated()), (Some(40), true));
     }
 
@@ -255,7 +289,7 @@ mod tests {
         let mut handshake = Handshake::default();
         handshake.syn(0, false);
         handshake.syn_ack(40, true);
-        assert_eq!(handshake.acknowledged(50), Some(10));
+        assert_eq!(handshake.acknowledged(50), Some(HandshakeAnswer { since_first: 10, since_last: 10 }));
         assert_eq!(handshake.syn_ack(1_000, true), None);
         assert_eq!(handshake.acknowledged(1_060), None);
         assert_eq!((handshake.round_trip(), handshake.is_repeated()), (Some(50), true));

@@ -67,3 +67,30 @@ fn roles_are_corrected_in_them_too() {
     t.observer.swap_sides();
     assert_eq!(repeats(&t.finish().1), [(A, 1_000, SynAnswer::None)]);
 }
+
+/// The transits of both ends and the round trip of the handshake, in milliseconds, of a connection that sent its SYN again after 1 s, was
+/// answered after 1.5 s, and whose acceptor acknowledges `data` milliseconds after data.
+fn answered_after(data: u64) -> [Option<u64>; 3] {
+    let mut t = Transcript::new();
+    t.flags(0, I, 0, 0, 0, Flags::SYN);
+    t.flags(1_000 * MS, I, 0, 0, 0, Flags::SYN);
+    t.flags(1_500 * MS, A, 0, 1, 0, SYN_ACK);
+    t.flags(1_501 * MS, I, 1, 1, 0, Flags::ACK);
+    t.i(1_502 * MS, 1, 1, 300);
+    t.flags((1_502 + data) * MS, A, 1, 301, 0, Flags::ACK);
+    t.a((1_503 + data) * MS, 1, 301, 500);
+    t.flags((1_504 + data) * MS, I, 301, 501, 0, Flags::ACK);
+    let vector = t.finish().1;
+    let ends = [&vector.ends.acceptor, &vector.ends.initiator].map(|end| end.min_transit);
+    [ends[0], ends[1], vector.syn_rtt].map(|time| time.map(|time| time.as_nanos() / 1_000_000))
+}
+
+#[test]
+fn a_needless_syn_is_known_by_other_samples() {
+    // A path of 1.5 s: no acknowledgement ever came sooner, so the first SYN was answered.
+    assert_eq!(answered_after(1_500), [Some(1_500), Some(1), Some(1_501)]);
+    assert_eq!(answered_after(1_700), [Some(1_500), Some(1), Some(1_501)]);
+    // A path of 500 ms: the first SYN was lost.
+    assert_eq!(answered_after(500), [Some(500), Some(1), Some(501)]);
+    assert_eq!(answered_after(700), [Some(500), Some(1), Some(501)]);
+}
