@@ -88,8 +88,8 @@ impl Loops {
         let [all_closed, all_datagrams, set_aside] = all;
         let (open, not_sent) = if scope.datagrams { (datagrams, 0) } else { (0, all_datagrams) };
         let outside = (all_closed - closed) + if scope.datagrams { all_datagrams - datagrams } else { 0 };
-        // Those of doubled acceptors and complete fragments are TCP and UDP, which the series have.
-        let of_series = ["packets-doubled", "packets-ip-fragment", "packets-udp-fragment"];
+        // Those of doubled acceptors and complete fragments are TCP and UDP, which the series have; copies count once.
+        let of_series = ["packets-copies", "packets-doubled", "packets-ip-fragment", "packets-udp-fragment"];
         let is_other = |name: &str| name.starts_with("packets-") && !of_series.contains(&name);
         let others = capture.set_aside_bytes.iter().filter(|(name, _)| is_other(name)).map(|(_, bytes)| bytes).sum();
         let reasons =
@@ -252,8 +252,13 @@ mod tests {
             datagrams: DirectionSeries { from_left: series(100), ..none.clone() },
             set_aside: DirectionSeries { from_right: series(10), ..none },
         };
-        let bytes =
-            [("packets-icmp", 60), ("packets-doubled", 7), ("packets-udp-fragment", 9), ("connections-one-way", 5)];
+        let bytes = [
+            ("packets-icmp", 60),
+            ("packets-copies", 8),
+            ("packets-doubled", 7),
+            ("packets-udp-fragment", 9),
+            ("connections-one-way", 5),
+        ];
         let capture = CaptureFacts {
             duration_ns: SECS(2).as_nanos(),
             set_aside_bytes: bytes.map(|(name, bytes)| (name.to_owned(), bytes)).into(),
