@@ -88,8 +88,8 @@ impl Loops {
         let [all_closed, all_datagrams, set_aside] = all;
         let (open, not_sent) = if scope.datagrams { (datagrams, 0) } else { (0, all_datagrams) };
         let outside = (all_closed - closed) + if scope.datagrams { all_datagrams - datagrams } else { 0 };
-        // Those of doubled acceptors and complete fragments are TCP and UDP, which the series have.
-        let of_series = ["packets-doubled", "packets-ip-fragment", "packets-udp-fragment"];
+        // Those of doubled acceptors and complete fragments are TCP and UDP, which the series have; copies count once.
+        let of_series = ["packets-copies", "packets-doubled", "packets-ip-fragment", "packets-udp-fragment"];
         let is_other = |name: &str| name.starts_with("packets-") && !of_series.contains(&name);
         let others = capture.set_aside_bytes.iter().filter(|(name, _)| is_other(name)).map(|(_, bytes)| bytes).sum();
         let reasons =
@@ -105,7 +105,9 @@ impl Loops {
         let all = capture.payload.total().replayed;
         let closed = all.min(scope.payload_bytes);
         // Of other packets the length on the wire is known, and no payload.
-        let has_payload = |name: &str| name.starts_with("connections-") || name == "packets-doubled";
+        let has_payload = |name: &str| {
+            ["connections-", "records-"].iter().any(|kind| name.starts_with(kind)) || name == "packets-doubled"
+        };
         let set_aside = capture.set_aside_bytes.iter().filter(|(name, _)| has_payload(name));
         let set_aside = set_aside.map(|(_, bytes)| bytes).sum();
         let reasons = [("datagrams", not_sent), ("outside", all - closed), ("set_aside", set_aside)];
@@ -252,8 +254,13 @@ mod tests {
             datagrams: DirectionSeries { from_left: series(100), ..none.clone() },
             set_aside: DirectionSeries { from_right: series(10), ..none },
         };
-        let bytes =
-            [("packets-icmp", 60), ("packets-doubled", 7), ("packets-udp-fragment", 9), ("connections-one-way", 5)];
+        let bytes = [
+            ("packets-icmp", 60),
+            ("packets-copies", 8),
+            ("packets-doubled", 7),
+            ("packets-udp-fragment", 9),
+            ("connections-one-way", 5),
+        ];
         let capture = CaptureFacts {
             duration_ns: SECS(2).as_nanos(),
             set_aside_bytes: bytes.map(|(name, bytes)| (name.to_owned(), bytes)).into(),
@@ -300,7 +307,9 @@ mod tests {
         assert_eq!((loops.closed_bytes, loops.left_out_bytes, loops.captured_bytes()), (900, 100, 1_000));
         // What was set aside, and connections that begin behind the window, are left out.
         workload.capture.set_aside_bytes =
-            [("connections-one-way", 3_000), ("packets-icmp", 60)].map(|(name, bytes)| (name.to_owned(), bytes)).into();
+            [("connections-one-way", 2_900), ("packets-icmp", 60), ("records-neither-tcp-nor-udp", 100)]
+                .map(|(name, bytes)| (name.to_owned(), bytes))
+                .into();
         let loops = Loops::new(&workload, Scope { payload_bytes: 500, ..scope });
         assert_eq!((loops.closed_bytes, loops.left_out["outside"], loops.left_out["set_aside"]), (500, 400, 3_000));
     }

@@ -464,7 +464,9 @@ impl Measurements {
         match row.point {
             TrafficPoint::ReplayOffered => self.offered_packets[row.from as usize] += row.traffic.packets,
             TrafficPoint::ReplayCarried => self.carried_packets[row.from as usize] += row.traffic.packets,
-            TrafficPoint::Original | TrafficPoint::SetAside | TrafficPoint::ReplayMissing => {}
+            // Flows of datagrams have an original too, which no connection tells.
+            TrafficPoint::Original => self.has_original |= row.traffic.packets > 0,
+            TrafficPoint::SetAside | TrafficPoint::ReplayMissing => {}
         }
         if !self.holds(row.start) {
             return;

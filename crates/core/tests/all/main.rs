@@ -1,7 +1,9 @@
 //! Extraction, through public interfaces only.
 
 mod borders;
+mod copies;
 mod extract_properties;
 mod extractor;
 mod flows;
 mod options;
+mod unseen;

@@ -138,7 +138,7 @@ fn link_rate(
             (2.0 * peak).max(DEFAULT)
         }
         RateChoice::OfLoad(factor) => {
-            let Some(bytes) = source.link_bytes(datagrams) else {
+            let Some(bytes) = source.link_bytes(datagrams)? else {
                 return Err(Error::from(KeyError::new(
                     format!("{key}.rate"),
                     format_args!("of {choice} is relative to the original's load, which this workload does not know"),

@@ -357,7 +357,7 @@ impl Generation<'_> {
         }
         let payload = DrawnPayload::new(asked_bytes, drawn_bytes);
         let facts = tally.facts(Time::ZERO, self.provenance(before.as_ref(), &load)?, &[]);
-        let (mut capture, traffic) = self.capture(facts.capture, &load);
+        let (mut capture, traffic) = self.capture(facts.capture, &load)?;
         let remarks = model.map_or_else(Vec::new, |model| model.remarks(load.duration));
         capture.warnings.extend(remarks.iter().cloned());
         let facts = writer.finish(facts.provenance, capture, &traffic).map_err(Error::new)?;
@@ -419,10 +419,10 @@ impl Generation<'_> {
     }
 
     /// What stands in the file of the original, and of its packets if it has as much load as that.
-    fn capture(&self, counted: CaptureFacts, load: &Load) -> (CaptureFacts, TrafficFacts) {
+    fn capture(&self, counted: CaptureFacts, load: &Load) -> Result<(CaptureFacts, TrafficFacts), Error> {
         let offered_link_bytes = Some(load.from.map(|from| from.wire));
         let counted = CaptureFacts { duration_ns: load.duration.as_nanos(), offered_link_bytes, ..counted };
-        let Some(base) = self.base else { return (counted, TrafficFacts::default()) };
+        let Some(base) = self.base else { return Ok((counted, TrafficFacts::default())) };
         let of = &base.facts.capture;
         // Flows of datagrams that are not sent are in no workload with other starts.
         let datagrams = if self.has_new_starts() { self.workload.datagrams } else { DatagramModel::AsSeen };
@@ -436,13 +436,13 @@ impl Generation<'_> {
         if self.variation.is_some() {
             // Every draw has the link of the original (methods M.5).
             let share = load.duration.as_secs_f64() / base.facts.observed().max(Duration::from_nanos(1)).as_secs_f64();
-            let offered = base.link_bytes(self.workload.datagrams);
+            let offered = base.link_bytes(self.workload.datagrams)?;
             let offered = offered.map(|bytes| bytes.map(|bytes| (bytes as f64 * share).round() as u64));
             let of_base = CaptureFacts { peak_10ms_bytes: of.peak_10ms_bytes, offered_link_bytes: offered, ..of_base };
-            return (of_base, TrafficFacts::default());
+            return Ok((of_base, TrafficFacts::default()));
         }
         if self.workload.load.is_some() || load.duration.as_nanos() < of.duration_ns {
-            return (of_base, TrafficFacts::default());
+            return Ok((of_base, TrafficFacts::default()));
         }
         let whole = CaptureFacts {
             packets: of.packets,
@@ -452,7 +452,7 @@ impl Generation<'_> {
             first_packet_unix_ns: of.first_packet_unix_ns,
             ..of_base
         };
-        (whole, base.facts.traffic.clone())
+        Ok((whole, base.facts.traffic.clone()))
     }
 
     fn provenance(&self, before: Option<&Load>, load: &Load) -> Result<Provenance, Error> {

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use flowloom_core::time::Duration;
-use flowloom_core::workload::LinkSide;
+use flowloom_core::workload::{LinkSide, sum};
 use flowloom_models::Variation;
 use flowloom_report::facts::DrawnPayload;
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::manifest;
+use flowloom_store::run_folder::stand_in;
 use flowloom_store::staged::StagedFolder;
 use flowloom_store::workload::{TrafficFacts, WorkloadFacts, WorkloadReader, WorkloadWriter};
 
@@ -163,15 +164,26 @@ impl Source {
         Ok(reader.into_iter().flatten())
     }
 
-    /// Bytes that it brings to the link from the left and from the right: of the packets that were seen and the flows of datagrams that are
-    /// sent, else as estimated when it was made. `None` where nobody knows.
-    pub fn link_bytes(&self, datagrams: DatagramModel) -> Option<[u64; 2]> {
+    /// Bytes that it brings to the link from the left and from the right: of the packets that were seen, the flows of datagrams that are
+    /// sent, and what stands in for bytes that the capture lacks; else as estimated when it was made. `None` where nobody knows.
+    ///
+    /// # Errors
+    /// A workload file that cannot be read.
+    pub fn link_bytes(&self, datagrams: DatagramModel) -> Result<Option<[u64; 2]>, Error> {
         let WorkloadFacts { traffic, capture, .. } = &self.facts;
         if *traffic == TrafficFacts::default() {
-            return capture.offered_link_bytes;
+            return Ok(capture.offered_link_bytes);
         }
         let is_sent = datagrams == DatagramModel::AsSeen;
-        Some([LinkSide::Left, LinkSide::Right].map(|from| traffic.sent(from, is_sent).total().bytes))
+        let mut bytes = [LinkSide::Left, LinkSide::Right].map(|from| traffic.sent(from, is_sent).total().bytes);
+        // Few captures lack bytes, and of the others the vectors need not be read.
+        if capture.payload.total().replayed_missing() > 0 {
+            for vector in self.vectors()? {
+                let more = stand_in(&vector.map_err(Error::new)?);
+                bytes.iter_mut().zip(more).for_each(|(bytes, more)| *bytes = sum([*bytes, more.bytes]));
+            }
+        }
+        Ok(Some(bytes))
     }
 
     /// Moves a workload that was made for this run into its folder.

@@ -87,6 +87,20 @@ pub(super) fn missing_traffic(
     bins
 }
 
+/// What stands in for missing bytes when `vector` is replayed, by the side of the link that sends it: left, right (methods
+/// M.8). An estimate: packets are full ones of each data unit.
+pub fn stand_in(vector: &ConnectionVector) -> [Traffic; 2] {
+    let mut from = [Traffic::default(); 2];
+    for side in Side::BOTH {
+        let at = if side == Side::Initiator { vector.initiator_side } else { vector.initiator_side.other() };
+        for unit in units_of(vector, side).filter(|unit| unit.missing_bytes > 0) {
+            let bytes = unit.missing_bytes.min(unit.bytes);
+            from[at as usize].add(on_the_link(bytes, segments(bytes, vector), vector));
+        }
+    }
+    from
+}
+
 /// Counts that grow over a span as `upto(part, whole)` says, by the bin in which they grow.
 fn spread(start: Time, span: Span, upto: impl Fn(u64, u64) -> u64) -> Vec<(Time, u64)> {
     let (first, last) = (start + span.first, start + span.last);

@@ -15,6 +15,7 @@ mod rows;
 mod writer;
 
 pub use index::{IndexEntry, IndexFolder, RunIndex};
+pub use missing::stand_in;
 pub use reader::RunFolder;
 pub use rows::{
     ActivePoint, ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LateWhat, LatenessRow, Point, ThroughputRow,

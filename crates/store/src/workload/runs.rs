@@ -131,6 +131,7 @@ mod tests {
                         payload_bytes: 100,
                         link_bytes: 154,
                         ip_id: None,
+                        checksum: 0,
                         mss: None,
                         window_scale: None,
                         timestamps: None,
