@@ -240,6 +240,11 @@ impl Front {
         (self.in_round == self.round).then(|| self.end_round())
     }
 
+    /// A packet passed that is left out by choice: the capture is as long as with it.
+    pub fn pass_over(&mut self, time: Time) {
+        self.lengthen(time);
+    }
+
     /// Counts of packets, clock and bytes; those of connections are in a [`Tally`](super::Tally).
     pub fn counts(&self) -> &Counts {
         &self.counts
@@ -281,10 +286,16 @@ impl Front {
     }
 
     #[inline]
-    fn count(&mut self, time: Time) {
+    fn lengthen(&mut self, time: Time) {
         let counts = &mut self.counts;
         counts.first = Some(counts.first.map_or(time, |first| first.min(time)));
         counts.last = Some(counts.last.map_or(time, |last| last.max(time)));
+    }
+
+    #[inline]
+    fn count(&mut self, time: Time) {
+        self.lengthen(time);
+        let counts = &mut self.counts;
         if let Some((previous, _)) = self.pending.filter(|(previous, _)| time < *previous) {
             counts.clock_backwards += 1;
             counts.farthest_backwards = counts.farthest_backwards.max(previous.since(time));
