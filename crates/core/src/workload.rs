@@ -749,16 +749,24 @@ impl ConnectionVector {
         self.adus.iter().filter(|adu| adu.side == side).map(|adu| adu.bytes).sum()
     }
 
-    /// The ADUs of `side`, those of several datagrams taken apart into them where they are known.
-    pub fn single_datagrams(&self, side: Side) -> impl Iterator<Item = Adu> + '_ {
+    /// The ADUs of `side`, each with its datagrams where it has several and each of them is known; else with none.
+    pub fn adus_with_datagrams(&self, side: Side) -> impl Iterator<Item = (&Adu, &[SeenDatagram])> {
         let mut rest = &self.datagrams[side][..];
-        self.adus.iter().filter(move |adu| adu.side == side).flat_map(move |adu| {
+        self.adus.iter().filter(move |adu| adu.side == side).map(move |adu| {
             let several = adu.packets.filter(|packets| *packets > 1).unwrap_or(0) as usize;
             let (datagrams, others) = rest.split_at_checked(several).unwrap_or_default();
             rest = others;
             // Who made the file may have changed its ADUs alone.
             let bytes = sum(datagrams.iter().map(|datagram| u64::from(datagram.bytes)));
-            let seen = adu.seen.filter(|_| !datagrams.is_empty() && bytes == adu.bytes);
+            let is_known = adu.seen.is_some() && bytes == adu.bytes;
+            (adu, if is_known { datagrams } else { &[] })
+        })
+    }
+
+    /// The ADUs of `side`, those of several datagrams taken apart into them where they are known.
+    pub fn single_datagrams(&self, side: Side) -> impl Iterator<Item = Adu> + '_ {
+        self.adus_with_datagrams(side).flat_map(|(adu, datagrams)| {
+            let seen = adu.seen.filter(|_| !datagrams.is_empty());
             let single = move |Span { first, .. }| {
                 datagrams.iter().scan(first, move |at, datagram| {
                     *at += datagram.gap;

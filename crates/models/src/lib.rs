@@ -8,6 +8,7 @@
 //! | `generate` | source models, one file or folder each; `ends` has what they share |
 //! | `swing` | Swing: the model, its survey of a workload, and the traffic it generates |
 //! | `structure`, `rtt`, `window`, `settled` | transforms of one vector: connection structures, round-trip times, windows, waits |
+//! | `parts` | flows of datagrams cut at times |
 //! | `resampling` | other draws of a measured workload, for replications |
 //! | `scaling`, `load` | scaling a workload to a load, and the load that vectors offer |
 //! | `fit` | distributions fitted to values |
@@ -25,6 +26,7 @@ mod fsd;
 pub mod generate;
 mod load;
 pub mod lrd;
+mod parts;
 mod resampling;
 mod rtt;
 mod scaling;
@@ -36,6 +38,7 @@ mod window;
 
 pub use fsd::{Fsd, FsdModel};
 pub use load::{ARRIVAL_BIN, Load, LoadMeter, Offered, offered};
+pub use parts::{Borders, InParts, until, wrapped};
 pub use resampling::{Draw, FEWEST_BLOCKS, Variation, block_length, close_as_observed};
 pub use rtt::{
     Approximation, Assignment, PUBLISHED, Place, Published, RoundTrips, discrete_approximation, mean_rtt, median_rtt,

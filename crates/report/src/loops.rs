@@ -86,10 +86,13 @@ impl Loops {
         }
         let [closed, datagrams] = inside;
         let [all_closed, all_datagrams, set_aside] = all;
-        let (open, not_sent) = if scope.datagrams { (datagrams, 0) } else { (0, all_datagrams) };
+        // Datagrams that were not read from the capture are left out whatever the run asks for.
+        let not_read = capture.set_aside_bytes.get("packets-udp").copied().unwrap_or(0);
+        let (open, not_sent) = if scope.datagrams { (datagrams, not_read) } else { (0, all_datagrams + not_read) };
         let outside = (all_closed - closed) + if scope.datagrams { all_datagrams - datagrams } else { 0 };
-        // Those of doubled acceptors and complete fragments are TCP and UDP, which the series have; copies count once.
-        let of_series = ["packets-copies", "packets-doubled", "packets-ip-fragment", "packets-udp-fragment"];
+        // Those of doubled acceptors and complete fragments are TCP and UDP, which the series have; copies count once, and UDP that was not
+        // read is counted above.
+        let of_series = ["packets-copies", "packets-doubled", "packets-ip-fragment", "packets-udp-fragment", "packets-udp"];
         let is_other = |name: &str| name.starts_with("packets-") && !of_series.contains(&name);
         let others = capture.set_aside_bytes.iter().filter(|(name, _)| is_other(name)).map(|(_, bytes)| bytes).sum();
         let reasons =
@@ -281,6 +284,14 @@ mod tests {
         assert_eq!(reasons, [("other_packets", 60), ("set_aside", 30)]);
         let without = loops(0, 2, false);
         assert_eq!((without.closed_bytes, without.open_bytes, without.left_out["datagrams"]), (3_000, 0, 300));
+        // A capture that was read without its datagrams.
+        let mut tcp_only = workload();
+        tcp_only.traffic.datagrams = DirectionSeries::default();
+        tcp_only.capture.set_aside_bytes.insert("packets-udp".to_owned(), 300);
+        for datagrams in [true, false] {
+            let scope = Scope { start: SECS(0), length: SECS(2), datagrams, payload_bytes: 0 };
+            assert_eq!(Loops::new(&tcp_only, scope), without);
+        }
         // The second that begins at 1 s, of connections and datagrams.
         let part = loops(1, 1, true);
         assert_eq!((part.closed_bytes, part.open_bytes, part.left_out["outside"]), (2_000, 200, 1_100), "to the end");

@@ -142,6 +142,8 @@ pub struct DirectionPlausibility {
     pub dropped_packets: u64,
     /// The share; null without packets.
     pub dropped_share: Option<f64>,
+    /// Of the dropped ones, those of first flights: of each flow as many as were dropped in its first loss event, at most its initial window.
+    pub dropped_first_packets: u64,
     /// Segments that the flows with dropped packets had on the way in the mean, while they had something to send; null without any.
     pub lossy_window_segments: Option<f64>,
     /// Loss events of these flows for each of their data packets; null without any.
@@ -165,6 +167,10 @@ impl Plausibility {
                 match class_of.overloaded_window(direction) {
                     _ if class_of.ignores_losses => Warning::LossesIgnored { class, from_side, share, link },
                     Some(window_segments) => Warning::Overload { class, from_side, share, link, window_segments },
+                    None if direction.is_of_first_flights() => {
+                        let first_share = direction.dropped_first_packets as f64 / direction.packets as f64;
+                        Warning::FirstFlights { class, from_side, share, link, first_share }
+                    }
                     None => Warning::ImplausibleLoss { class, from_side, share, link },
                 }
             })
@@ -214,6 +220,14 @@ impl DirectionPlausibility {
     fn is_lossy(&self) -> bool {
         self.packets >= LEAST_PACKETS && self.dropped_share.is_some_and(|share| share > MOST_DROPPED)
     }
+
+    /// Whether no more than a fifth is dropped of what flows sent after their first flights: of these a sender does not know before a round
+    /// trip that it lost anything, however much that was.
+    fn is_of_first_flights(&self) -> bool {
+        let first = self.dropped_first_packets.min(self.dropped_packets);
+        let later = |packets: u64| (packets - first) as f64;
+        first > 0 && later(self.dropped_packets) <= MOST_DROPPED * later(self.packets.max(self.dropped_packets))
+    }
 }
 
 impl ClassPlausibility {
@@ -226,8 +240,10 @@ impl ClassPlausibility {
     /// Whether more was sent again than an overload explains.
     fn is_repetitive(&self) -> bool {
         let directions = [&self.from_left, &self.from_right];
-        let is_overloaded = (self.ignores_losses
-            || directions.iter().any(|from| self.overloaded_window(from).is_some()))
+        let is_explained = |from: &&DirectionPlausibility| {
+            self.overloaded_window(from).is_some() || (from.is_lossy() && from.is_of_first_flights())
+        };
+        let is_overloaded = (self.ignores_losses || directions.iter().any(is_explained))
             && self.retransmissions as f64 <= self.due_to_drops();
         self.data_packets >= LEAST_PACKETS
             && self.retransmitted_share.is_some_and(|share| share > MOST_RETRANSMITTED)
@@ -314,6 +330,7 @@ mod tests {
             packets,
             dropped_packets,
             dropped_share: share(dropped_packets, packets),
+            dropped_first_packets: 0,
             lossy_window_segments: (dropped_packets > 0).then_some(20.0),
             loss_event_rate: (dropped_packets > 0).then_some(0.05),
             most_dropped_at: Some("uplink".into()),
@@ -398,6 +415,31 @@ mod tests {
         // 950 retransmissions are not due to 400 drops.
         let mut needless = overloaded(1.5);
         needless.classes[0].retransmissions = 950;
+        assert!(needless.warnings().iter().any(Warning::is_doubt));
+    }
+
+    /// Ten flows of 40 segments at once over a queue of three packets, and of as many that go on as if nothing had been lost.
+    #[test]
+    fn losses_of_first_flights_are_named_and_not_doubted() {
+        let of = |dropped_first_packets, dropped| {
+            let mut found = class(1_000, dropped, 1_000, dropped);
+            found.classes[0].from_left.dropped_first_packets = dropped_first_packets;
+            found.warnings()
+        };
+        // 500 of 1,000, and then 125 of the other 500 would be a quarter; 100 are a fifth.
+        let [warning] = &of(500, 600)[..] else { panic!() };
+        assert!(!warning.is_doubt());
+        assert_eq!(
+            warning.cause(),
+            "overload: 60.0 % of the TCP packets of web from the left were dropped, most of them at the link uplink; 83.3 % of them are of \
+             initial windows, which are sent before a loss can slow a flow down"
+        );
+        for (first, dropped) in [(500, 625), (0, 400), (100, 400), (10, 250)] {
+            assert!(of(first, dropped).iter().all(Warning::is_doubt), "{first} {dropped}");
+        }
+        // More was sent again than was lost, twice.
+        let mut needless = class(1_000, 400, 1_000, 900);
+        needless.classes[0].from_left.dropped_first_packets = 400;
         assert!(needless.warnings().iter().any(Warning::is_doubt));
     }
 

@@ -104,6 +104,19 @@ pub enum Warning {
         /// Where most of them were dropped; `None`: by a loss model.
         link: Option<String>,
     },
+    /// Many TCP packets were dropped, most of them of first flights, which no sender can hold back.
+    FirstFlights {
+        /// Whose.
+        class: String,
+        /// The side that they come from.
+        from_side: &'static str,
+        /// Of all of them.
+        share: f64,
+        /// Where most of them were dropped; `None`: by a loss model.
+        link: Option<String>,
+        /// The share of all of them that are packets of first flights and were dropped.
+        first_share: f64,
+    },
     /// More was sent again than closed loops let happen.
     ImplausibleRetransmissions {
         /// By whom.
@@ -254,6 +267,7 @@ impl Warning {
         match self {
             Warning::ImplausibleLoss { class, from_side, link, .. }
             | Warning::Overload { class, from_side, link, .. }
+            | Warning::FirstFlights { class, from_side, link, .. }
             | Warning::LossesIgnored { class, from_side, link, .. } => [Some(class), Some(from_side), link.as_deref()],
             Warning::DroppedDatagrams { class, link, .. } => [Some(class), None, link.as_deref()],
             Warning::ImplausibleRetransmissions { class, .. }
@@ -314,6 +328,11 @@ impl Warning {
             Warning::LossesIgnored { class, from_side, share, link } => format!(
                 "overload: {}; no window follows from losses for its congestion control",
                 dropped_tcp(class, from_side, *share, link.as_deref())
+            ),
+            Warning::FirstFlights { class, from_side, share, link, first_share } => format!(
+                "overload: {}; {} of them are of initial windows, which are sent before a loss can slow a flow down",
+                dropped_tcp(class, from_side, *share, link.as_deref()),
+                percent(&(first_share / share))
             ),
             Warning::ImplausibleRetransmissions { class, share } => {
                 format!("implausible: {} of the data packets of {class} were retransmissions", percent(share))
@@ -393,6 +412,9 @@ impl Warning {
             }
             Warning::Overload { .. } | Warning::LossesIgnored { .. } => {
                 Some("if this is not what was meant, give the link a higher rate or fewer flows")
+            }
+            Warning::FirstFlights { .. } => {
+                Some("if this is not what was meant, give the link a longer queue or TCP a smaller initial window")
             }
             Warning::Bufferbloat { .. } => {
                 Some("if this is not what was meant, give the link a shorter queue or a higher rate")

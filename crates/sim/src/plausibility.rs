@@ -65,6 +65,9 @@ pub struct ClassPackets {
     pub data_packets: u64,
     /// Packets that were dropped on the way, by the side they come from and the link; without a link where a loss model took them.
     pub dropped: BTreeMap<(LinkSide, Option<u16>), u64>,
+    /// Of the packets that were dropped, those of first flights: of each flow as many as were dropped in its first loss event, at most its
+    /// initial window. By the side they come from.
+    pub first_flights: [u64; 2],
     /// How long packets waited on their way.
     pub queueing: Queueing,
     /// What the flows that lost packets kept on the way, by the side they come from.
@@ -198,6 +201,8 @@ pub struct Judged {
     pub initiator_side: LinkSide,
     /// The segments and windows of its ends.
     pub limits: PerSide<Limits>,
+    /// The initial windows of its ends, in bytes, where the vector tells.
+    pub first_flights: PerSide<Option<u64>>,
 }
 
 impl Judged {
@@ -209,6 +214,7 @@ impl Judged {
             class,
             initiator_side: vector.initiator_side,
             limits: PerSide { initiator: limits(Side::Initiator), acceptor: limits(Side::Acceptor) },
+            first_flights: vector.ends.map(|end| end.first_flight),
         }
     }
 }
@@ -240,7 +246,9 @@ impl Plausibility {
             let rtt = met.tallies.initiator.mean_transit() + met.tallies.acceptor.mean_transit();
             let packets = met.tallies[side].data + losses.dropped();
             let time = sending.active.saturating_sub(sending.paused);
-            self.classes[usize::from(of.class)].lossy[from as usize].add(packets, losses.count(), rtt, time);
+            let class = &mut self.classes[usize::from(of.class)];
+            class.lossy[from as usize].add(packets, losses.count(), rtt, time);
+            class.first_flights[from as usize] += losses.dropped_first().min(initial_window(of, side, config));
         }
         let response = config.classes[usize::from(of.class)].response();
         self.flows.add(of, from, response, conditions(losses, sending, side, &of.limits));
@@ -252,6 +260,15 @@ impl Plausibility {
             self.classes[usize::from(class)].dropped.insert((from, link), *dropped);
         }
     }
+}
+
+/// Segments that the end `side` sends at most before it hears of a loss, if it may send no more than its initial window.
+fn initial_window(of: &Judged, side: Side, config: &Config) -> u64 {
+    let tcp = config.tcp(of.class);
+    let segment = of.limits.initiator.mss.min(of.limits.acceptor.mss).max(1);
+    let of_class = u64::from(tcp.initial_window.bytes(segment.into()));
+    let own = of.first_flights[side].filter(|_| tcp.own_initial_windows).unwrap_or(0);
+    own.max(of_class).div_ceil(segment.into())
 }
 
 /// What the flow of an end depends on; `None` if it has too few loss events.

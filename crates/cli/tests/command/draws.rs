@@ -1,5 +1,9 @@
 //! Draws of a capture, and runs that last longer or shorter than it, through the command.
 
+use flowloom::core::workload::{Adu, ConnectionVector, PerSide, Protocol, SeenDatagram, Side, Span};
+use flowloom::store::run_folder::RunFolder;
+use flowloom::store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadReader, WorkloadWriter};
+use flowloom::time::{Duration, Time};
 use serde_json::Value;
 
 use crate::support::Bench;
@@ -99,4 +103,87 @@ fn the_direction_that_a_draw_misses_is_named() {
     let bytes = |field: &str| quieter[field].as_f64().unwrap();
     assert!(bytes("sent_bytes") > 5.0 * bytes("asked_bytes"), "{quieter}");
     assert_eq!(run["verdict"]["plausible"]["word"], "doubtful");
+}
+
+/// How long the record of [`long_flows`] is.
+const RECORD: Duration = Duration::from_secs(60);
+
+/// Flows of 500 bytes every 100 ms in a record of 60 s: one from 20 s to its end, and five of 15 s that start every 10 s. Returns the bytes
+/// of all.
+fn long_flows(path: &std::path::Path) -> u64 {
+    let flow = |id: u64, start: u64, seconds: u64| {
+        let gap = |n: u64| if n == 0 { Duration::ZERO } else { Duration::from_millis(100) };
+        let datagrams: Vec<_> = (0..10 * seconds).map(|n| SeenDatagram { bytes: 500, gap: gap(n) }).collect();
+        let seen = Span { first: Duration::ZERO, last: datagrams.iter().map(|datagram| datagram.gap).sum() };
+        let adu = Adu {
+            side: Side::Initiator,
+            bytes: 500 * datagrams.len() as u64,
+            missing_bytes: 0,
+            wait: None,
+            waiter: Side::Initiator,
+            seen: Some(seen),
+            packets: Some(datagrams.len() as u32),
+        };
+        ConnectionVector {
+            id,
+            protocol: Protocol::Udp,
+            start: Time::ZERO + Duration::from_secs(start),
+            lifetime: Some(seen.last),
+            adus: vec![adu],
+            datagrams: PerSide { initiator: datagrams, acceptor: Vec::new() },
+            ..ConnectionVector::default()
+        }
+    };
+    let flows = [flow(0, 0, 15), flow(1, 10, 15), flow(2, 20, 40), flow(3, 20, 15), flow(4, 30, 15), flow(5, 40, 15)];
+    let mut writer = WorkloadWriter::create(path).unwrap();
+    flows.iter().for_each(|flow| writer.write(flow).unwrap());
+    let capture = CaptureFacts { duration_ns: RECORD.as_nanos(), ..CaptureFacts::default() };
+    writer.finish(Provenance::default(), capture, &TrafficFacts::default()).unwrap();
+    flows.iter().map(|flow| flow.bytes(Side::Initiator)).sum()
+}
+
+/// Flows that go on when a draw ends lost three eighths of the long one's bytes and an eighth of all.
+#[test]
+fn draws_keep_the_load_of_long_flows() {
+    let bench = Bench::new();
+    let total = long_flows(&bench.path("w.parquet")) as f64;
+    let seeds: Vec<String> = (1..=20).flat_map(|seed: u32| ["--seed".to_owned(), seed.to_string()]).collect();
+    let seeds: Vec<&str> = seeds.iter().map(String::as_str).collect();
+    bench.flowloom(&[&["run", "w.parquet", "-o", "r", "--vary", "blocks"], &seeds[..]].concat()).succeeded();
+    let sent = |seed: u32| {
+        let folder = RunFolder::open(&bench.path(&format!("r/seed-{seed}"))).unwrap();
+        folder.sources().unwrap().map(|row| row.unwrap().sent_bytes as f64).sum::<f64>()
+    };
+    let sent: Vec<f64> = (1..=20).map(sent).collect();
+    let mean = sent.iter().sum::<f64>() / 20.0;
+    let error = (sent.iter().map(|bytes| (bytes - mean).powi(2)).sum::<f64>() / 19.0 / 20.0).sqrt();
+    assert!((mean - total).abs() < 2.0 * error, "{mean} with a standard error of {error}, {total}");
+    // Whole flows, each drawn some times or never, would have an error of 8 % and more.
+    assert!(error < 0.05 * total, "{error}");
+}
+
+/// At other loads every byte of what was chosen is sent before the end.
+#[test]
+fn loads_keep_what_long_flows_send() {
+    let bench = Bench::new();
+    let total = long_flows(&bench.path("w.parquet")) as f64;
+    for (load, share) in [
+        ("method = \"poisson\"", 1.0),
+        ("method = \"start-times\", factor = 1.5", 1.0),
+        ("shuffle = \"7s\"", 1.0),
+        ("method = \"blocks\", block = \"7s\", factor = 1.5", 1.5),
+        ("method = \"blocks\", block = \"7s\", duration = \"90s\"", 1.5),
+    ] {
+        bench.file("e.toml", format!("workload = {{ source = \"w.parquet\", load = {{ {load} }} }}\n").as_bytes());
+        bench.flowloom(&["model", "e.toml", "-o", "made.parquet", "--force"]).succeeded();
+        let made = WorkloadReader::open(&bench.path("made.parquet")).unwrap();
+        let end = Time::ZERO + Duration::from_nanos(made.facts().capture.duration_ns + 1);
+        let passed = made.map(Result::unwrap).flat_map(|vector| {
+            let (start, datagrams) = (vector.start, vector.single_datagrams(Side::Initiator).collect::<Vec<_>>());
+            datagrams.into_iter().map(move |adu| (start + adu.seen.unwrap().first, adu.bytes))
+        });
+        let bytes: u64 = passed.filter(|(time, _)| *time < end).map(|(_, bytes)| bytes).sum();
+        // Flows are whole, or parts of up to 70 datagrams.
+        assert!((bytes as f64 / total / share - 1.0).abs() < 0.02, "{load}: {bytes} of {total}");
+    }
 }

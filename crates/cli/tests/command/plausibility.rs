@@ -29,8 +29,9 @@ fn plausibility(experiment: &str) -> Value {
     let stored: Value = serde_json::from_slice(&stored).unwrap();
     assert_eq!(stored["plausibility"], answer["plausibility"]);
     let warned = answer["warnings"].as_array().unwrap().iter().filter_map(|warning| warning["kind"].as_str());
-    let warned: Vec<&str> =
-        warned.filter(|kind| kind.starts_with("implausible") || ["overload", "bufferbloat"].contains(kind)).collect();
+    let warned: Vec<&str> = warned
+        .filter(|kind| kind.starts_with("implausible") || ["overload", "first_flights", "bufferbloat"].contains(kind))
+        .collect();
     let warned = warned.join(" ");
     answer["plausibility"]["warned"] = warned.into();
     answer["plausibility"].take()
@@ -110,6 +111,28 @@ fn a_link_that_drops_a_fifth_is_named() {
     assert!(loss["share"].as_f64().unwrap() > 0.2, "{loss}");
     // 60 flows share a link that holds four packets.
     assert!(loss["window_segments"].as_f64().unwrap() < 3.0, "{loss}");
+}
+
+/// Transfers that fit into the initial window, over a queue of three packets: most of what is lost is lost at once, before a
+/// loss can slow a flow down.
+#[test]
+fn first_flights_are_named_and_not_doubted() {
+    let transfers = |segments: u32, queue: &str, bytes: u32, profile: &str| {
+        format!(
+            "[workload]\nmodel = {{ kind = \"exchanges\", connections-per-second = 0.5, request-bytes = 300, response-bytes = {bytes}, \
+             rtt-ms = 80 }}\n[network]\nbottleneck = {{ rate = \"2mbit\", queue = {{ {queue} }} }}\n\
+             [tcp]\nprofile = \"{profile}\"\ninitial-window = {segments}\n[measure]\nduration = \"60s\"\n"
+        )
+    };
+    for profile in ["plain", "linux"] {
+        for segments in [40, 100] {
+            let found = plausibility(&transfers(segments, "limit = \"4000b\"", 60_000, profile));
+            assert_eq!(found["warned"], "first_flights", "{profile} {segments}: {found}");
+            let from = &found["classes"][0]["from_right"];
+            let [first, dropped] = ["dropped_first_packets", "dropped_packets"].map(|key| from[key].as_u64().unwrap());
+            assert!(first <= dropped && 10 * first > 6 * dropped, "{found}");
+        }
+    }
 }
 
 /// Overload, small buffers, constant rates beside TCP, deep queues: whoever asks for them gets no doubt.

@@ -314,6 +314,11 @@ impl Front {
         (self.in_round == self.round).then(|| self.end_round())
     }
 
+    /// A packet passed that is left out by choice: the capture is as long as with it.
+    pub fn pass_over(&mut self, time: Time) {
+        self.lengthen(time);
+    }
+
     /// Counts of packets, clock and bytes; those of connections are in a [`Tally`](super::Tally).
     pub fn counts(&self) -> &Counts {
         &self.counts
@@ -354,16 +359,26 @@ impl Front {
         }
     }
 
+    #[inline]
+    fn begin(&mut self, time: Time) {
+        let first = &mut self.counts.first;
+        *first = Some(first.map_or(time, |first| first.min(time)));
+    }
+
+    #[inline]
+    fn lengthen(&mut self, time: Time) {
+        self.begin(time);
+        let last = &mut self.counts.last;
+        *last = Some(last.map_or(time, |last| last.max(time)));
+    }
+
     /// Counts what a time says. That of a doubtful packet may be the capture's last when it is decided.
     #[inline]
     fn count(&mut self, time: Time, passing: Passing) {
-        if passing == Passing::Copy {
-            return;
-        }
-        let counts = &mut self.counts;
-        counts.first = Some(counts.first.map_or(time, |first| first.min(time)));
-        if passing == Passing::First {
-            counts.last = Some(counts.last.map_or(time, |last| last.max(time)));
+        match passing {
+            Passing::Copy => return,
+            Passing::First => self.lengthen(time),
+            Passing::Doubtful(_) => self.begin(time),
         }
         if let Some((previous, _)) = self.pending.filter(|(previous, _)| time < *previous) {
             counts.clock_backwards += 1;

@@ -29,8 +29,11 @@ pub enum Response {
     },
     /// CUBIC.
     Cubic,
-    /// DCTCP.
-    Dctcp,
+    /// DCTCP, where an acknowledgement that counts as one segment stands for so many.
+    Dctcp {
+        /// As of Reno: the window grows as Reno's does.
+        segments_per_ack: u8,
+    },
     /// Vegas, which is Reno where it loses packets and gives way to delay before that: the response function is only an upper bound.
     Vegas,
 }
@@ -39,12 +42,11 @@ impl Response {
     /// That of a configuration. `None` for BBR, whose window follows the rate and not losses, and for a user's own algorithm, of which nothing is known.
     pub fn of(config: &Config) -> Option<Response> {
         let counts_acks = !config.byte_counting && config.delayed_ack.is_some();
+        let segments_per_ack = if counts_acks { 2 } else { 1 };
         match config.congestion {
-            Algorithm::Tahoe | Algorithm::Reno | Algorithm::NewReno => {
-                Some(Response::Reno { segments_per_ack: if counts_acks { 2 } else { 1 } })
-            }
+            Algorithm::Tahoe | Algorithm::Reno | Algorithm::NewReno => Some(Response::Reno { segments_per_ack }),
             Algorithm::Cubic(_) => Some(Response::Cubic),
-            Algorithm::Dctcp(_) => Some(Response::Dctcp),
+            Algorithm::Dctcp(_) => Some(Response::Dctcp { segments_per_ack }),
             Algorithm::Vegas(_) => Some(Response::Vegas),
             Algorithm::Bbr | Algorithm::Custom(_) => None,
         }
@@ -77,13 +79,17 @@ impl Response {
                 let high = mathis_window(p, 1.0);
                 Expected { low: 0.0, high, needed: high }
             }
-            Response::Dctcp if stretch.marked == 0 => Response::Reno { segments_per_ack: 1 }.expected(conditions),
-            Response::Dctcp => {
+            Response::Dctcp { segments_per_ack } if stretch.marked == 0 => {
+                Response::Reno { segments_per_ack }.expected(conditions)
+            }
+            Response::Dctcp { segments_per_ack } => {
+                let b = f64::from(segments_per_ack);
                 let marked = (stretch.marked as f64 / data).min(1.0);
                 let (random, lost) = (dctcp_random_window(marked), stretch.dropped as f64 / data);
+                // In balance a segment gained in b round trips equals alpha / 2 of the window lost in each of them.
+                let low = random / b;
                 // Losses beside marks reduce the window further.
-                let low =
-                    if lost > 0.0 { random.min(delayed(mathis_window(most_p.min(lost), 1.0), 1.0)) } else { random };
+                let low = if lost > 0.0 { low.min(delayed(mathis_window(most_p.min(lost), b), b)) } else { low };
                 Expected { low, high: dctcp_step_window(marked), needed: random }
             }
         }
@@ -203,6 +209,7 @@ mod tests {
     use crate::tcp::congestion::{CubicParameters, DctcpParameters, VegasParameters};
 
     const RENO: Option<Response> = Some(Response::Reno { segments_per_ack: 1 });
+    const DCTCP: Response = Response::Dctcp { segments_per_ack: 1 };
 
     /// 100 ms round trips, timeouts of 300 ms, and one loss event in so many packets; over a time in which the mean window is `window`.
     fn conditions(packets: u64, window: f64) -> Conditions {
@@ -339,16 +346,21 @@ mod tests {
     #[test]
     fn dctcp_is_judged_by_its_marks() {
         for (window, outside) in [(20.0 / 2.6, true), (20.0 / 2.4, false), (200.0 * 2.4, false), (200.0 * 2.6, true)] {
-            assert_eq!(is_outside(Response::Dctcp, &marked(0.1, window)), outside, "{window}");
+            assert_eq!(is_outside(DCTCP, &marked(0.1, window)), outside, "{window}");
+        }
+        // Half of it where the window grows with every second segment.
+        let slower = Response::Dctcp { segments_per_ack: 2 };
+        for (window, outside) in [(10.0 / 2.6, true), (10.0 / 2.4, false), (200.0 * 2.6, true)] {
+            assert_eq!(is_outside(slower, &marked(0.1, window)), outside, "{window}");
         }
         // Without marks it is Reno: 12.2 segments at 1 %.
-        assert!(is_outside(Response::Dctcp, &conditions(100, 12.25 * 2.6)));
-        assert!(!is_outside(Response::Dctcp, &conditions(100, 12.25 * 2.4)));
+        assert!(is_outside(DCTCP, &conditions(100, 12.25 * 2.6)));
+        assert!(!is_outside(DCTCP, &conditions(100, 12.25 * 2.4)));
         // Losses beside marks allow for less: 1 % of losses and 1 % of marks.
         let mut both = marked(0.01, 8.0);
-        assert!(is_outside(Response::Dctcp, &both));
+        assert!(is_outside(DCTCP, &both));
         both.stretch.dropped = both.stretch.data / 100;
-        assert!(!is_outside(Response::Dctcp, &both));
+        assert!(!is_outside(DCTCP, &both));
     }
 
     #[test]
@@ -367,7 +379,8 @@ mod tests {
             assert_eq!((of(congestion.clone(), true), of(congestion, false)), (reno(1), reno(2)));
         }
         assert_eq!(of(Algorithm::Cubic(CubicParameters::default()), false), Some(Response::Cubic));
-        assert_eq!(of(Algorithm::Dctcp(DctcpParameters::default()), true), Some(Response::Dctcp));
+        let dctcp = |byte_counting| of(Algorithm::Dctcp(DctcpParameters::default()), byte_counting);
+        assert_eq!((dctcp(true), dctcp(false)), (Some(DCTCP), Some(Response::Dctcp { segments_per_ack: 2 })));
         assert_eq!(of(Algorithm::Vegas(VegasParameters::default()), true), Some(Response::Vegas));
         assert_eq!(of(Algorithm::Bbr, true), None);
     }

@@ -56,6 +56,8 @@ pub struct LossEvents {
     /// Packets sent until then belong to the latest event.
     until: Time,
     dropped: u64,
+    /// Of them, those of the first event.
+    dropped_first: u64,
     marked: u64,
     /// At the beginnings of the two last events whose numbers are powers of two.
     powers: [Moment; 2],
@@ -124,7 +126,10 @@ impl LossEvents {
             }
         }
         match signal {
-            Signal::Dropped => self.dropped += 1,
+            Signal::Dropped => {
+                self.dropped += 1;
+                self.dropped_first += u64::from(self.events == 1);
+            }
             Signal::Marked => self.marked += 1,
         }
     }
@@ -137,6 +142,11 @@ impl LossEvents {
     /// Data packets dropped so far.
     pub fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// Of them, those of the first loss event: until then the sender had no reason to slow down.
+    pub fn dropped_first(&self) -> u64 {
+        self.dropped_first
     }
 
     /// The later part of the flow; `None` with fewer than [`LEAST_LOSS_EVENTS`].
@@ -218,6 +228,8 @@ mod tests {
         let dropped: Vec<u64> = (1..=12).flat_map(|n| [100 * n, 100 * n + 5, 100 * n + 9]).collect();
         let stretch = flow(2_000, &dropped).stretch().unwrap();
         assert_eq!((stretch.loss_events, stretch.dropped, stretch.data), (12, 24, 800));
+        let events = flow(2_000, &dropped);
+        assert_eq!((events.dropped(), events.dropped_first()), (36, 3));
     }
 
     #[test]

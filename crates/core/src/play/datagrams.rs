@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::distribution::Distribution;
 use crate::rng::{Purpose, Stream};
 use crate::time::{Duration, Time};
+use crate::workload::Span;
 
 /// When a program sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,6 +52,33 @@ impl Run {
         self.packets
     }
 
+    /// From the first to the last of them, from [`Datagrams::start`] on.
+    pub fn span(&self) -> Span {
+        Span { first: self.first, last: self.first + self.length }
+    }
+
+    /// Their bytes in all.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Those that are sent before `end`, and the others.
+    pub fn split(self, end: Duration) -> [Option<Run>; 2] {
+        let gaps = u128::from((self.packets - 1).max(1));
+        let before = u128::from(end.saturating_sub(self.first).as_nanos()) * gaps;
+        let count = match (end > self.first, self.length.as_nanos()) {
+            (false, _) => 0,
+            (true, 0) => self.packets,
+            // The first that is due at the end or later.
+            (true, length) => before.div_ceil(length.into()).min(self.packets.into()) as u64,
+        };
+        let of = |from: u64, to: u64| {
+            let (first, bytes) = (self.due(from), self.until(to) - self.until(from));
+            (from < to).then(|| Run { first, length: self.due(to - 1) - first, packets: to - from, bytes })
+        };
+        [of(0, count), of(count, self.packets)]
+    }
+
     /// When number `at` of them is sent.
     fn due(&self, at: u64) -> Duration {
         let gaps = (self.packets - 1).max(1);
@@ -60,8 +88,12 @@ impl Run {
 
     /// The bytes of number `at`.
     fn share(&self, at: u64) -> u32 {
-        let until = |n: u64| u128::from(self.bytes) * u128::from(n) / u128::from(self.packets);
-        (until(at + 1) - until(at)) as u32
+        (self.until(at + 1) - self.until(at)) as u32
+    }
+
+    /// The bytes of the first `count`.
+    fn until(&self, count: u64) -> u64 {
+        (u128::from(self.bytes) * u128::from(count) / u128::from(self.packets)) as u64
     }
 }
 
@@ -370,6 +402,28 @@ mod tests {
         assert_eq!(sent, (0..).zip(due).zip(bytes).map(|((n, due), bytes)| (n, due, bytes)).collect::<Vec<_>>());
         let nothing = Pacing::Runs(Box::default());
         assert_eq!(all(params(nothing), 1), []);
+    }
+
+    /// Wherever runs are cut, both parts together send the same bytes at the same times, but for a nanosecond.
+    #[test]
+    fn cut_runs_send_the_same() {
+        let sent = |run: Run| (0..run.packets).map(|at| (run.due(at).as_nanos(), run.share(at))).collect::<Vec<_>>();
+        for (length, packets, bytes) in [(0, 1, 7), (0, 5, 12), (100, 2, 9), (103, 7, 1_001), (3, 9, 90)] {
+            let nanos = Duration::from_nanos;
+            let run = Run::new(nanos(10), nanos(length), packets, bytes).unwrap();
+            for end in 0..130 {
+                let [before, after] = run.split(nanos(end));
+                let (before, after) = (before.map_or_else(Vec::new, sent), after.map_or_else(Vec::new, sent));
+                assert!(
+                    before.iter().all(|(at, _)| *at < end) && after.iter().all(|(at, _)| *at >= end),
+                    "{run:?} {end}"
+                );
+                let times = before.iter().chain(&after).map(|(at, _)| *at);
+                assert!(times.zip(sent(run)).all(|(at, (whole, _))| at.abs_diff(whole) <= 1), "{run:?} {end}");
+                assert_eq!(before.iter().chain(&after).map(|(_, bytes)| u64::from(*bytes)).sum::<u64>(), bytes);
+                assert_eq!(before.len() + after.len(), packets as usize);
+            }
+        }
     }
 
     #[test]

@@ -180,7 +180,10 @@ impl<W: FnMut(Time, &Result<Parsed, SetAside>, u32)> Reader<'_, W> {
                 Ok(Parsed::Datagram(datagram)) if !self.tcp_only => {
                     self.front.handle_datagram(packet.time, &datagram, of_parts);
                 }
-                Ok(Parsed::Datagram(_)) => self.packets_set_aside.count(SetAside::Udp, packet.wire_length),
+                Ok(Parsed::Datagram(_)) => {
+                    self.front.pass_over(packet.time);
+                    self.packets_set_aside.count(SetAside::Udp, packet.wire_length);
+                }
                 Err(reason) => self.packets_set_aside.count(reason, packet.wire_length),
             }
             // Looking at clocks and signals for every packet would cost more than the packet.

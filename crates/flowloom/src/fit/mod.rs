@@ -34,6 +34,7 @@ pub fn fit(
     let mut loaded = load::open(&paths, kind, capture, &HostOptions::default(), &scratch, context)?;
     loaded.warn(context);
     let mut fitter = Fitter::default();
+    fitter.set_observed(loaded.facts.observed());
     for vector in &mut loaded.vectors {
         fitter.add(&vector?);
     }

@@ -73,6 +73,7 @@ fn direction(packets: &ClassPackets, from: LinkSide, topology: &Topology) -> Dir
         packets: all,
         dropped_packets,
         dropped_share: share(dropped_packets, all),
+        dropped_first_packets: packets.first_flights[from as usize].min(dropped_packets),
         lossy_window_segments: packets.lossy[from as usize].mean_window(),
         loss_event_rate: packets.lossy[from as usize].loss_event_rate(),
         most_dropped_at: packets

@@ -12,8 +12,8 @@ use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, sum};
 use flowloom_models::generate::SourceModel;
 use flowloom_models::lrd::Hurst;
 use flowloom_models::{
-    Counted, Draw, Load, LoadMeter, Method, RoundTrips, ScalingPlan, Structure, Survey, Variation, block_length,
-    close_as_observed, fix_windows, offered, settle, unsettle,
+    Borders, Counted, Draw, InParts, Load, LoadMeter, Method, RoundTrips, ScalingPlan, Structure, Survey, Variation,
+    block_length, close_as_observed, fix_windows, offered, settle, unsettle, until, wrapped,
 };
 use flowloom_report::facts::DrawnPayload;
 use flowloom_store::formats::{Sorter, Tally};
@@ -40,6 +40,16 @@ const STATIONARY: f64 = 0.05;
 const MISSED: f64 = 0.01;
 /// The same of the other direction, as a ratio: it follows from the vectors that were chosen.
 const OTHER_MISSED: f64 = 2.0;
+
+/// How vectors get their places in what is made. Flows of datagrams keep their load: none is cut at the end without what is cut being
+/// sent elsewhere (methods M.5).
+struct Placement {
+    starts: Starts,
+    /// Where flows of datagrams are cut before their parts get starts, as where blocks are drawn.
+    borders: Option<Borders>,
+    /// What of a flow of datagrams lies behind this end is sent at the beginning.
+    wraps_at: Option<Duration>,
+}
 
 /// Where connections start in what is made.
 enum Starts {
@@ -142,6 +152,48 @@ fn active_share(
     }
     let mean = |sum: f64, length: Duration| sum / length.saturating_sub(from).as_secs_f64().max(1e-9);
     if in_workload > 0.0 { mean(in_draws, length) / mean(in_workload, of) } else { 1.0 }
+}
+
+/// What a first pass over a workload learns, as far as it is asked for.
+struct Surveyed {
+    rtts: Vec<Duration>,
+    durations: Vec<Duration>,
+    meter: LoadMeter,
+    survey: Survey,
+    /// When connections and flows start that are a part of the load.
+    begun: Vec<Time>,
+    /// How long each of them is an active connection.
+    open: Vec<Option<Duration>>,
+    /// Flows of datagrams are among them.
+    sends_datagrams: bool,
+}
+
+impl Surveyed {
+    /// Nothing yet, of a workload of this length.
+    fn of(length: Duration) -> Surveyed {
+        Surveyed {
+            rtts: Vec::new(),
+            durations: Vec::new(),
+            meter: LoadMeter::new(length),
+            survey: Survey::new(length),
+            begun: Vec::new(),
+            open: Vec::new(),
+            sends_datagrams: false,
+        }
+    }
+
+    fn begin(&mut self, vector: &ConnectionVector) {
+        self.begun.push(vector.start);
+        self.open.push(open_time(vector));
+    }
+}
+
+/// How long a vector is an active connection; `None` if it is one to the end of its record. Flows of datagrams are none.
+fn open_time(vector: &ConnectionVector) -> Option<Duration> {
+    match vector.protocol {
+        Protocol::Tcp => vector.end().map(|end| end.since(vector.start)),
+        Protocol::Udp | Protocol::Quic => Some(Duration::ZERO),
+    }
 }
 
 /// What was made.
@@ -259,77 +311,116 @@ impl Generation<'_> {
         Ok(asked(Box::new(reader.map(move |vector| vector.map(&without_jumps).map_err(Error::new)))))
     }
 
+    /// The connections before anything is changed, flows of datagrams cut at `borders`.
+    fn parts(&self, model: Option<&SourceModel>, borders: Option<Borders>) -> Result<Vectors, Error> {
+        let vectors = self.vectors(model)?;
+        Ok(match borders {
+            Some(borders) => Box::new(InParts::new(vectors, borders)),
+            None => vectors,
+        })
+    }
+
+    /// Where flows of datagrams are cut if blocks of a workload of `length` are put together to another load.
+    fn borders_of_load(&self, length: Duration) -> Option<Borders> {
+        let scaling = self.workload.load.as_ref()?.scaling(0.0, self.duration.unwrap_or(length));
+        match scaling.method {
+            Method::Blocks(block) => Some(Borders::every(block).and_at_end_of(scaling.duration)),
+            Method::Thinning | Method::Poisson | Method::Starts => None,
+        }
+    }
+
+    /// Learns what must be known of all connections before the first is written.
+    fn surveyed(&self, model: Option<&SourceModel>, length: Duration) -> Result<Surveyed, Error> {
+        let workload = self.workload;
+        let mut found = Surveyed::of(length);
+        if workload.load.is_none() && !workload.rtt.is_fitted() && self.variation.is_none() {
+            return Ok(found);
+        }
+        for vector in self.parts(model, self.borders_of_load(length))? {
+            let vector = vector?;
+            if workload.rtt.is_fitted() && vector.protocol == Protocol::Tcp {
+                found.rtts.extend(vector.min_rtt());
+            }
+            if workload.load.is_some() && self.counts(&vector) {
+                found.meter.add(&vector);
+                found.survey.add(&vector);
+            }
+            if self.variation == Some(Variation::Blocks) && self.counts(&vector) {
+                found.durations.extend(vector.duration());
+                found.sends_datagrams |= vector.protocol != Protocol::Tcp;
+                found.begin(&vector);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Where connections start in a draw of a workload of length `of`, which lasts for `length`, and the blocks that it is made of; no
+    /// placement where there are fewer than two.
+    fn drawn(
+        &self,
+        variation: Variation,
+        model: Option<&SourceModel>,
+        mut found: Surveyed,
+        [of, length]: [Duration; 2],
+    ) -> Result<(Option<Placement>, Option<Blocks>), Error> {
+        if let Variation::Jitter(by) = variation {
+            let starts = Starts::Drawn(Draw::of_jitter(by, of, self.seed));
+            return Ok((Some(Placement { starts, borders: None, wraps_at: Some(of) }), None));
+        }
+        let block = block_length(of, &mut found.durations);
+        let borders = Some(Borders::every(block));
+        if found.sends_datagrams {
+            (found.begun, found.open) = (Vec::new(), Vec::new());
+            for vector in self.parts(model, borders)? {
+                let vector = vector?;
+                if self.counts(&vector) {
+                    found.begin(&vector);
+                }
+            }
+        }
+        let Surveyed { begun, open, .. } = &found;
+        let active_share = active_share(begun, open, block, self.workload.prefill_length(), [of, length]);
+        let of_blocks = Blocks { length: block, count: of.as_nanos() / block.as_nanos(), active_share };
+        let draw = of_blocks.draw(begun, length, self.seed)?;
+        let blocks = draw.as_ref().map(|_| of_blocks);
+        Ok((draw.map(|draw| Placement { starts: Starts::Drawn(draw), borders, wraps_at: None }), blocks))
+    }
+
     /// Writes it to `path`. What has to wait on disk does so beside it.
     pub fn write(&self, path: &Path) -> Result<Made, Error> {
         let Generation { workload, seed, .. } = *self;
         let model = self.model()?;
         let model = model.as_ref();
         let mut length = self.length()?;
-        let mut before = None;
-        let (mut rtts, mut durations): (Vec<Duration>, Vec<Duration>) = (Vec::new(), Vec::new());
-        let (mut begun, mut open) = (Vec::new(), Vec::new());
-        let (mut starts, mut asked, mut blocks) = (None, None, None);
-        if workload.load.is_some() || workload.rtt.is_fitted() || self.variation.is_some() {
-            let (mut meter, mut survey) = (LoadMeter::new(length), Survey::new(length));
-            for vector in self.vectors(model)? {
-                let vector = vector?;
-                if workload.rtt.is_fitted() && vector.protocol == Protocol::Tcp {
-                    rtts.extend(vector.min_rtt());
-                }
-                if workload.load.is_some() && self.counts(&vector) {
-                    meter.add(&vector);
-                    survey.add(&vector);
-                }
-                if self.variation == Some(Variation::Blocks) && self.counts(&vector) {
-                    durations.extend(vector.duration());
-                    begun.push(vector.start);
-                    // Flows of datagrams are no active connections.
-                    let is_tcp = vector.protocol == Protocol::Tcp;
-                    open.push(if is_tcp {
-                        vector.end().map(|end| end.since(vector.start))
-                    } else {
-                        Some(Duration::ZERO)
-                    });
-                }
+        let (mut before, mut placement, mut asked, mut blocks) = (None, None, None, None);
+        let borders = self.borders_of_load(length);
+        let mut found = self.surveyed(model, length)?;
+        if let Some(keys) = &workload.load {
+            let load = std::mem::replace(&mut found.meter, LoadMeter::new(length)).finish();
+            let scaling = keys.scaling(load.payload_rate(load.busier()), self.duration.unwrap_or(length));
+            let planned = ScalingPlan::new(&found.survey, &scaling, seed).map_err(|problem| {
+                Error::from(KeyError::saying("workload.load", problem))
+                    .hint("ask for less, for a shorter time, or by another method (docs/reference/models.md)")
+            })?;
+            length = planned.length();
+            if scaling.counted == Counted::Bytes && scaling.method != Method::Starts {
+                asked = Some([LinkSide::Left, LinkSide::Right].map(|side| scaling.factor * load.payload_rate(side)));
             }
-            if let Some(keys) = &workload.load {
-                let load = meter.finish();
-                let scaling = keys.scaling(load.payload_rate(load.busier()), self.duration.unwrap_or(length));
-                let planned = ScalingPlan::new(&survey, &scaling, seed).map_err(|problem| {
-                    Error::from(KeyError::saying("workload.load", problem))
-                        .hint("ask for less, for a shorter time, or by another method (docs/reference/models.md)")
-                })?;
-                length = planned.length();
-                if scaling.counted == Counted::Bytes && scaling.method != Method::Starts {
-                    asked =
-                        Some([LinkSide::Left, LinkSide::Right].map(|side| scaling.factor * load.payload_rate(side)));
-                }
-                (before, starts) = (Some(load), Some(Starts::Scaled(planned)));
-            }
+            placement = Some(Placement { starts: Starts::Scaled(planned), borders, wraps_at: Some(length) });
+            before = Some(load);
         }
+        let mut rtts = std::mem::take(&mut found.rtts);
         if let Some(variation) = self.variation {
             let of = length;
             length = self.duration.map_or(length, |duration| duration.min(length));
-            let draw = match variation {
-                Variation::Blocks => {
-                    let block = block_length(of, &mut durations);
-                    let count = of.as_nanos() / block.as_nanos();
-                    let active_share = active_share(&begun, &open, block, workload.prefill_length(), [of, length]);
-                    let of_blocks = Blocks { length: block, count, active_share };
-                    let draw = of_blocks.draw(&begun, length, seed)?;
-                    blocks = draw.as_ref().map(|_| of_blocks);
-                    draw
-                }
-                Variation::Jitter(by) => Some(Draw::of_jitter(by, of, seed)),
-            };
-            starts = draw.map(Starts::Drawn);
+            (placement, blocks) = self.drawn(variation, model, found, [of, length])?;
         }
         rtts.sort_unstable();
         let round_trips = workload.rtt.round_trips(&rtts).ok_or_else(|| without_round_trips(workload))?;
         drop(rtts);
         // What starts later is in no run.
         length = self.duration.map_or(length, |duration| duration.min(length));
-        let placed = self.placed(model, starts.as_ref(), length, path)?;
+        let placed = self.placed(model, placement.as_ref(), length, path)?;
         let mut writer = WorkloadWriter::create(path).map_err(Error::new)?;
         let (mut tally, mut meter, mut id) = (Tally::default(), LoadMeter::new(length), 0);
         let (mut asked_bytes, mut drawn_bytes) = ([0; 2], [0; 2]);
@@ -364,18 +455,20 @@ impl Generation<'_> {
         Ok(Made { blocks, payload, facts, before, load, asked, remarks })
     }
 
-    /// The connections at their new starts, in the order of these, with dense ids. Where the load is changed, flows that are not sent
-    /// are left out. Those that the end of their record cut are open for as long as they were seen to be, if that is over within `length`.
+    /// The connections at their new starts, in the order of these, with dense ids. Where these are new, flows that are not sent are left
+    /// out, and those that are sent pass before the end. Connections that the end of their record cut are open for as long as they were
+    /// seen to be, if that is over within `length`.
     fn placed(
         &self,
         model: Option<&SourceModel>,
-        starts: Option<&Starts>,
+        placement: Option<&Placement>,
         length: Duration,
         path: &Path,
     ) -> Result<Vectors, Error> {
-        let Some(starts) = starts else { return self.vectors(model) };
+        let Some(Placement { starts, borders, wraps_at }) = placement else { return self.vectors(model) };
         let mut sorter = Sorter::in_folder(folder(path));
-        let counted = self.vectors(model)?.filter(|vector| vector.as_ref().map_or(true, |vector| self.counts(vector)));
+        let counted =
+            self.parts(model, *borders)?.filter(|vector| vector.as_ref().map_or(true, |vector| self.counts(vector)));
         let record_end = self.base.map(|_| self.length()).transpose()?.map(|length| Time::ZERO + length);
         let end = Time::ZERO + length;
         for (index, vector) in (0..).zip(counted) {
@@ -386,7 +479,11 @@ impl Generation<'_> {
                 if let Some(observed) = observed.filter(|observed| start + *observed < end) {
                     close_as_observed(&mut placed, observed);
                 }
-                sorter.push(placed).map_err(load::unreadable)?;
+                // Where blocks are drawn what is cut at the end is as much as the last slot has no room for.
+                let wrapped = wrapped(placed, wraps_at.unwrap_or(Duration::MAX));
+                for placed in wrapped.filter_map(|placed| until(placed, length)) {
+                    sorter.push(placed).map_err(load::unreadable)?;
+                }
             }
         }
         let sorted = sorter.finish(Time::ZERO).map_err(load::unreadable)?;

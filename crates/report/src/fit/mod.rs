@@ -13,7 +13,7 @@ use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::play::Waits;
 use flowloom_core::sketch::Sketch;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, Evidence, LinkSide, Pattern, Protocol, Side};
+use flowloom_core::workload::{Adu, ConnectionVector, Evidence, LinkSide, Pattern, Protocol, Side, sum};
 use flowloom_models::fit::{Family, Fit, Tail, Values, fit, largest_distance};
 use flowloom_store::silence::JUMP;
 use serde::Serialize;
@@ -30,6 +30,23 @@ pub struct Fitter {
     last_start: Option<Time>,
     connections: u64,
     from_left: u64,
+    observed: Option<Duration>,
+    /// Exchanges that have a request.
+    exchanges: u64,
+    /// Bytes of their answers, 0 where there is none.
+    answers: Sketch,
+    /// Payload of all connections, and of the exchanges.
+    payload: [u64; 2],
+}
+
+/// The exchanges of sequential connections that have a request: what an experiment draws.
+#[derive(Clone, Debug)]
+pub(crate) struct Exchanges {
+    pub(crate) count: u64,
+    /// What the acceptor answers, nothing where it does not.
+    pub(crate) answers: FittedVariable,
+    /// Share of the payload of all connections that is in them.
+    pub(crate) payload_share: f64,
 }
 
 /// What was found: the object that `fit --json` prints.
@@ -40,10 +57,15 @@ pub struct Fitted {
     pub name: Option<String>,
     /// TCP connections.
     pub connections: u64,
+    /// How long the input was observed, in nanoseconds; null where it does not say.
+    pub observed_ns: Option<u64>,
     /// Share of them whose initiator is on the left of the link.
     pub from_left: f64,
     /// The variables that have values.
     pub variables: Vec<FittedVariable>,
+    /// The exchanges, if there are any.
+    #[serde(skip)]
+    pub(crate) exchanges: Option<Exchanges>,
 }
 
 /// A variable and the laws that were fitted to it.
@@ -143,7 +165,9 @@ impl Fitter {
         // A jump of the clock is no time between two connections.
         let gap = last.map(|last| vector.start.since(last)).filter(|gap| *gap <= JUMP);
         self.put(FitVariable::Interarrival, nanos(gap));
-        self.put(FitVariable::ConnectionBytes, [Side::BOTH.map(|side| vector.bytes(side)).iter().sum()]);
+        let bytes = Side::BOTH.map(|side| vector.bytes(side)).iter().sum();
+        self.payload[0] = sum([self.payload[0], bytes]);
+        self.put(FitVariable::ConnectionBytes, [bytes]);
         self.put(FitVariable::Duration, nanos(vector.duration()));
         self.put(FitVariable::Rtt, nanos(vector.min_rtt()));
         self.put(FitVariable::InitiatorWindow, vector.window(Side::Initiator));
@@ -164,6 +188,12 @@ impl Fitter {
             let mut epochs = 0;
             for epoch in vector.epochs() {
                 epochs += 1;
+                let bytes = |adu: Option<Adu>| adu.map_or(0, |adu| adu.bytes);
+                if epoch.request.is_some() {
+                    self.exchanges += 1;
+                    self.answers.add(bytes(epoch.response));
+                    self.payload[1] = sum([self.payload[1], bytes(epoch.request), bytes(epoch.response)]);
+                }
                 self.put(FitVariable::RequestBytes, epoch.request.map(|adu| adu.bytes));
                 self.put(FitVariable::ResponseBytes, epoch.response.map(|adu| adu.bytes));
                 // Models add the path's transits again, as a replay does.
@@ -173,6 +203,11 @@ impl Fitter {
             }
             self.put(FitVariable::Epochs, [epochs]);
         }
+    }
+
+    /// Says how long the input was observed, jumps of its clock left out.
+    pub fn set_observed(&mut self, observed: Duration) {
+        self.observed = Some(observed).filter(|observed| !observed.is_zero());
     }
 
     fn put(&mut self, variable: FitVariable, values: impl IntoIterator<Item = u64>) {
@@ -185,11 +220,20 @@ impl Fitter {
     /// Fits every law to those of `variables` that have values.
     pub fn finish(self, name: Option<String>, variables: &[FitVariable]) -> Fitted {
         let wanted = variables.iter().filter_map(|variable| Some((*variable, self.sketches.get(variable)?)));
+        let [payload, in_exchanges] = self.payload;
         Fitted {
             name,
             connections: self.connections,
+            observed_ns: self.observed.map(Duration::as_nanos),
             from_left: self.from_left as f64 / self.connections.max(1) as f64,
             variables: wanted.filter_map(|(variable, sketch)| fitted(variable, sketch)).collect(),
+            exchanges: fitted(FitVariable::ResponseBytes, &self.answers).filter(|_| variables.len() > 1).map(
+                |answers| Exchanges {
+                    count: self.exchanges,
+                    answers,
+                    payload_share: in_exchanges as f64 / payload.max(1) as f64,
+                },
+            ),
         }
     }
 }
@@ -266,6 +310,15 @@ fn fitted(variable: FitVariable, sketch: &Sketch) -> Option<FittedVariable> {
     })
 }
 
+impl FittedVariable {
+    /// The values themselves as a law, as keys of source models take it.
+    pub(crate) fn empirical(&self) -> String {
+        let zeros = std::iter::once((0.0, self.zeros)).filter(|(_, count)| *count > 0);
+        let all = Values::new(zeros.chain(self.values.steps().iter().copied()));
+        as_numbers(&empirical_law(&all), self.variable.unit())
+    }
+}
+
 /// A law of the values above zero as experiments write it for all values, of which `zeros` is the share of zeros; `least` is the smallest of
 /// Akaike's criteria.
 fn fitted_law(fit: Fit, zeros: f64, least: f64, unit: Unit) -> FittedLaw {
@@ -289,7 +342,6 @@ fn fitted_law(fit: Fit, zeros: f64, least: f64, unit: Unit) -> FittedLaw {
 #[cfg(test)]
 mod tests {
     use flowloom_core::rng::{Purpose, Stream};
-    use flowloom_core::workload::Adu;
 
     use super::*;
 

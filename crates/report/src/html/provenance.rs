@@ -158,15 +158,20 @@ impl Scope {
             None => (", both directions added".to_owned(), String::new()),
         };
         let nanos = width.as_nanos();
+        // What stands in for missing bytes is carried and not compared (methods M.8).
+        let missing = "point = 'replay-missing'";
         Provenance {
             from: format!(
-                "`throughput.parquet`: {}`{column}` by `start_ns`, added in bins of {width}, where `point` is one of {points} and `link` < 2{told}",
+                "`throughput.parquet`: {}`{column}` by `start_ns`, added in bins of {width}, where `point` is one of {points} and `link` < 2{told}; \
+                 less that of 'replay-missing' of the replay",
                 if per.is_empty() { "" } else { "8 × " }
             ),
             query: format!(
-                "-- bins without traffic have no row\nSELECT point, (start_ns - {start}) // {nanos} AS bin, \
-                 {per}sum({column}) / {seconds} AS {unit}_per_second\nFROM 'throughput.parquet'\n\
-                 WHERE point IN ({points}) AND link < 2{filter}\n  AND {}\nGROUP BY ALL ORDER BY ALL;",
+                "-- bins without traffic have no row\nSELECT if({missing}, 'replay-carried', point) AS line, \
+                 (start_ns - {start}) // {nanos} AS bin,\n  {per}greatest(0, coalesce(sum({column}) FILTER (WHERE NOT {missing}), 0)\n    \
+                 - coalesce(sum({column}) FILTER (WHERE {missing}), 0)) / {seconds} AS {unit}_per_second\n\
+                 FROM 'throughput.parquet'\nWHERE point IN ({points}, 'replay-missing') AND link < 2{filter}\n  AND {}\n\
+                 GROUP BY ALL ORDER BY ALL;",
                 self.within("start_ns"),
                 start = self.window.0.as_nanos(),
                 seconds = nanos as f64 / 1e9,
@@ -244,7 +249,13 @@ mod tests {
             }
         }
         let told = scope(true).of(Metric::ThroughputFromLeft).query;
-        assert!(told.contains("// 100000000 AS bin") && told.contains("8 * sum(bytes) / 0.1"), "{told}");
+        assert!(
+            told.contains("// 100000000 AS bin")
+                && told.contains("8 * greatest(0, ")
+                && told.contains(" / 0.1 AS bits"),
+            "{told}"
+        );
+        assert!(told.contains("'replay-carried', 'replay-missing')"), "what stands in for missing bytes: {told}");
     }
 
     #[test]

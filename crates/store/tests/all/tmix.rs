@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use flowloom_core::play::{self, ReplayModel, Script};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{Close, ConnectionVector, LinkSide, Pattern, Side};
+use flowloom_core::workload::{Adu, Close, ConnectionVector, Endpoint, LinkSide, Pattern, PerSide, Side, Span};
 use flowloom_store::formats::tmix::{self, Assumptions, Spelling, TmixWriter};
 use flowloom_store::formats::{FormatError, Notes, Remark};
 use proptest::prelude::*;
@@ -520,6 +521,96 @@ fn a_half_close_comes_back() {
 }
 
 /// A body in the alternate spelling as files have it.
+/// A connection of a capture: 5 ms from the monitor to the initiator and back, 40 ms to the acceptor and back. Data units as side, bytes,
+/// first and last milliseconds, milliseconds of wait, and who waits.
+fn captured(pattern: Pattern, adus: &[(Side, u64, u64, u64, Option<u64>, Side)]) -> ConnectionVector {
+    let ms = Duration::from_millis;
+    let adu = |&(side, bytes, first, last, wait, waiter): &(Side, u64, u64, u64, Option<u64>, Side)| Adu {
+        side,
+        bytes,
+        missing_bytes: 0,
+        wait: wait.map(ms),
+        waiter,
+        seen: Some(Span { first: ms(first), last: ms(last) }),
+        packets: None,
+    };
+    let end = |transit, lead_in: Option<u64>| Endpoint {
+        syn_seen: true,
+        max_window: Some(60_000),
+        min_transit: Some(ms(transit)),
+        lead_in: lead_in.map(ms),
+        ..Endpoint::default()
+    };
+    let lead_in = |of: Side| adus.iter().find(|adu| adu.0 == of).map(|adu| adu.2 - 45);
+    ConnectionVector {
+        id: 7,
+        start: Time::ZERO + ms(1_500),
+        initiator_side: LinkSide::Right,
+        pattern,
+        ends: PerSide { initiator: end(5, lead_in(Side::Initiator)), acceptor: end(40, lead_in(Side::Acceptor)) },
+        close: Close::Fin(Side::Initiator),
+        t_close: Some(ms(300)),
+        adus: adus.iter().map(adu).collect(),
+        ..ConnectionVector::default()
+    }
+}
+
+/// Waits stand in the file as the monitor saw them, and are replayed as those of the workload: without the transit of who answers, and
+/// with what passed before the first data of either end.
+#[test]
+fn a_converted_workload_waits_alike() {
+    let (i, a) = (Side::Initiator, Side::Acceptor);
+    let turns = captured(
+        Pattern::Sequential,
+        &[
+            (a, 90, 145, 145, Some(5), i),
+            (i, 300, 150, 150, Some(60), a),
+            (a, 5_000, 210, 250, Some(705), i),
+            (i, 200, 955, 955, Some(25), a),
+            (a, 100, 980, 980, None, a),
+        ],
+    );
+    let apart = captured(
+        Pattern::Concurrent,
+        &[
+            (i, 1_000, 50, 60, Some(40), i),
+            (i, 500, 100, 100, None, i),
+            (a, 2_000, 2_045, 2_055, Some(1_000), a),
+            (a, 700, 3_055, 3_055, None, a),
+        ],
+    );
+    let model = ReplayModel::with_waits(play::Waits::CORRECTED);
+    let waits = |vector: &ConnectionVector| {
+        Script::new(vector, &model).steps().iter().map(|step| step.wait.as_nanos() / 1_000_000).collect::<Vec<_>>()
+    };
+    // 100 ms less 40 ms; 5 less 5; 60 less 40; 705 less 5; 25 less 40 is nothing.
+    assert_eq!(waits(&turns), [60, 0, 20, 700, 0]);
+    assert_eq!(waits(&apart), [5, 40, 1_960, 1_000], "after their own data only");
+    let told = "# flowloom connection {\"min_transit_ns\":[5000000,40000000],\"lead_in_ns\":";
+    let header = "w 60000 60000\nr 45000\nl 0.000000 0.000000\n";
+    let of_turns = format!(
+        "SEQ 1500000 3 1 7\n{header}{told}[105000000,100000000],\"from_right\":true}}\n\
+         < 90\nt 5000\n> 300\nt 60000\n< 5000\nt 705000\n> 200\nt 25000\n< 100\nt 300000\n> 0\n"
+    );
+    assert_eq!(
+        written(std::slice::from_ref(&turns), Spelling::Original).0,
+        format!("# tcvec format version 2\n{of_turns}")
+    );
+    for spelling in [Spelling::Original, Spelling::Alternate] {
+        let (text, _) = written(&[turns.clone(), apart.clone()], spelling);
+        let (back, _) = tmix::read(text.as_bytes()).unwrap();
+        assert_eq!(waits(&back[0]), waits(&turns), "{text}");
+        // The lines of a concurrent connection do not say whose data came first.
+        assert_eq!(waits(&back[1]), waits(&apart), "{text}");
+        assert!(back.iter().all(|vector| vector.initiator_side == LinkSide::Right), "{text}");
+        assert_eq!(written(&back, spelling).0, text, "there and back again");
+        // Without the comments, as other programs write: nothing is known of transits.
+        let (bare, _) = tmix::read(bare(&text).join("\n").as_bytes()).unwrap();
+        assert_eq!((bare[0].ends[a].min_transit, bare[0].stated_rtt), (None, Some(Duration::from_millis(45))));
+        assert_eq!(waits(&bare[0]), [0, 5, 60, 705, 25]);
+    }
+}
+
 fn sequential_body() -> impl Strategy<Value = Vec<(bool, u64, u64)>> {
     prop::collection::vec((any::<bool>(), 1u64..10_000_000, 1u64..1_000_000), 1..12)
 }

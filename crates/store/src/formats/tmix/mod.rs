@@ -4,6 +4,7 @@
 //! one (`S`, `C`) writes rows `I|A SEND_WAIT RECEIVE_WAIT BYTES`. Both say the same, so both are read into [`Row`]s and
 //! written from them: [`rows`] turns rows into vectors and back, [`read`] and [`write`] spell them.
 
+mod comment;
 mod read;
 mod row;
 mod rows;

@@ -8,9 +8,9 @@ use flowloom_core::workload::{ConnectionVector, Evidence, Label, LinkSide, Patte
 use super::super::error::{Flaw, FormatError};
 use super::super::lines::Lines;
 use super::super::notes::{Notes, Remark};
+use super::comment::{PAYLOAD, Told};
 use super::row::{After, MOST_MICROS, Row, Spelling};
 use super::rows;
-use super::write::PAYLOAD_COMMENT;
 use crate::formats::limits::MOST_ADUS;
 use crate::formats::read_vectors::ReadVectors;
 use crate::workload::PayloadFacts;
@@ -148,9 +148,12 @@ impl ReadVectors for TmixReader {
         while self.lines.advance(MOST_LINE_BYTES)? {
             // Comments may be older than UTF-8.
             if self.lines.bytes().trim_ascii_start().starts_with(b"#") {
-                if let Some(stated) = self.lines.bytes().strip_prefix(PAYLOAD_COMMENT.as_bytes()) {
+                if let Some(stated) = self.lines.bytes().strip_prefix(PAYLOAD.as_bytes()) {
                     let stated = serde_json::from_slice(stated).ok().filter(PayloadFacts::is_possible);
                     self.notes.payload = self.notes.payload.or(stated);
+                }
+                if let (Some(block), Some(told)) = (&mut self.block, Told::read(self.lines.bytes())) {
+                    told.put(&mut block.vector);
                 }
                 continue;
             }

@@ -7,12 +7,10 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Evidence, Pattern, PerSide, Side};
 
 use super::super::notes::{Notes, Remark};
+use super::comment::{PAYLOAD, Told};
 use super::row::{After, Row, Spelling};
 use super::rows::{self, micros};
 use crate::workload::PayloadFacts;
-
-/// Begins the comment that says what a capture lacked of the payload, as JSON.
-pub(super) const PAYLOAD_COMMENT: &str = "# flowloom payload ";
 
 /// The window of a connection of which none is known: the largest without scaling, as in the simulator.
 const UNKNOWN_WINDOW: u64 = 65_535;
@@ -50,7 +48,7 @@ impl<W: Write> TmixWriter<W> {
     /// # Errors
     /// `out`'s.
     pub fn state_payload(&mut self, payload: &PayloadFacts) -> io::Result<()> {
-        writeln!(self.out, "{PAYLOAD_COMMENT}{}", serde_json::to_string(payload)?)
+        writeln!(self.out, "{PAYLOAD}{}", serde_json::to_string(payload)?)
     }
 
     /// Adds a vector. Datagrams, and connections without data, are left out, and the notes say so.
@@ -141,6 +139,9 @@ impl<W: Write> TmixWriter<W> {
         }
         let [initiator, acceptor] = losses.map(Option::unwrap_or_default);
         self.line(format_args!("l {initiator:.6} {acceptor:.6}"));
+        if let Some(comment) = Told::comment(vector) {
+            self.line(format_args!("{comment}"));
+        }
     }
 
     fn original(&mut self, pattern: Pattern, rows: &[Row]) {
