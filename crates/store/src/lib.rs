@@ -25,6 +25,7 @@ pub mod flows;
 pub mod formats;
 pub mod harpoon;
 pub mod histogram;
+pub mod interrupt;
 pub mod lengths;
 pub mod mahimahi;
 pub mod manifest;
