@@ -505,7 +505,7 @@ pub struct Describe {
     /// Captures, workloads or other vector files (side by side), or one run folder
     #[arg(required = true, value_name = "FILE")]
     pub inputs: Vec<PathBuf>,
-    /// Also write one self-contained HTML file with plots; for a run folder, its report
+    /// Also write one self-contained HTML file with plots; for a run folder, its report; "-" writes standard output instead
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Replace the HTML file if it exists
@@ -672,7 +672,7 @@ pub struct Report {
     /// Run folders to report on
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// File to write
+    /// File to write; "-" writes standard output
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,
     /// Replace the file if it exists

@@ -20,6 +20,7 @@ mod args;
 mod commands;
 mod diagnostics;
 mod exit;
+mod help;
 mod interrupt;
 mod lab_view;
 mod memory;
@@ -29,9 +30,7 @@ mod scripts;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use args::{Calculation, Cli, Command, LabCommand, LabMembers};
+use args::{Calculation, Command, LabCommand, LabMembers};
 use exit::Exit;
 use flowloom::live::host::namespace::enter_user_namespace;
 use flowloom::{Driver, Error};
@@ -42,11 +41,11 @@ use output::Manner;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = help::parse();
     if matches!(cli.command, Command::Run(_)) {
         memory::keep();
     }
-    let manner = |form| Manner { quiet: cli.quiet, verbose: cli.verbose, form };
+    let manner = |form| Manner { quiet: cli.quiet, verbose: cli.verbose, form, gives_way: false };
     let result = prepare(&cli.command).and_then(|()| match &cli.command {
         Command::Extract(args) => commands::extract::run(args, manner(args.form)),
         Command::Convert(args) => commands::convert::run(args, manner(args.form)),
@@ -61,7 +60,9 @@ fn main() -> ExitCode {
         Command::Calibrate(args) => commands::calibrate::run(args, manner(args.form)),
         Command::Run(args) => commands::run::run(args, manner(args.form)),
         Command::Agent(args) => commands::agent::run(args, cli.quiet),
-        Command::Compare(args) => commands::compare::run(args, cli.quiet),
+        Command::Compare(args) => {
+            commands::compare::run(args, manner(args::Form { json: args.json, json_stream: false }))
+        }
         Command::Lab(args) => match &args.command {
             LabCommand::Members(command) => members(command, cli.quiet, manner),
             LabCommand::Check(args) => commands::lab_check::run(args, manner(args.form)),

@@ -2,9 +2,11 @@
 //! (`flowloom ... | head`) is no error.
 
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flowloom::json::versioned;
+use flowloom::targets::is_standard_output;
 use flowloom::{Context, Error, Event, Observer};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -39,16 +41,33 @@ pub struct Manner {
     pub verbose: bool,
     /// The answer as JSON.
     pub form: Form,
+    /// Standard output has a file of the command's: no answer is printed there.
+    pub gives_way: bool,
 }
 
 impl Manner {
+    /// The same for a command that writes these files: an answer gives way to a file that goes to standard output.
+    ///
+    /// # Errors
+    /// Two of them would write there, or one and an answer as JSON.
+    pub fn beside<'a>(self, files: impl IntoIterator<Item = &'a PathBuf>) -> Result<Manner, Error> {
+        match files.into_iter().filter(|path| is_standard_output(path)).count() {
+            0 => Ok(self),
+            1 if self.form.json || self.form.json_stream => {
+                Err(Error::usage("-o - and --json would both write to standard output").hint("name a file with -o"))
+            }
+            1 => Ok(Manner { gives_way: true, ..self }),
+            _ => Err(Error::usage("two outputs would both go to standard output").hint("name a file for one of them")),
+        }
+    }
+
     /// That of a command whose answer is `object` in JSON, `text` otherwise.
     pub fn answer(self, object: impl FnOnce() -> Value, text: impl FnOnce() -> String) -> Result<(), Error> {
         if self.form.json_stream {
             event(&json!({ "event": "end", "result": versioned(object()) }))
         } else if self.form.json {
             json(&object())
-        } else if self.quiet {
+        } else if self.quiet || self.gives_way {
             Ok(())
         } else {
             self::text(&text())

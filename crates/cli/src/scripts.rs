@@ -6,18 +6,24 @@ use std::path::Path;
 use flowloom::lab::script::diagnostic::Diagnostic;
 use flowloom::lab::script::parser::MOST_BYTES;
 use flowloom::lab::script::place::Files;
+use flowloom::store::interrupt::standard_input;
 use flowloom::store::regular;
 
 use flowloom::{Error, decoded};
 
-use crate::diagnostics;
+use crate::{diagnostics, interrupt};
 
 /// The name and the text of a script; "-" is standard input.
 pub fn read(path: &Path) -> Result<(String, String), Error> {
     let unreadable = |error| Error::new(format_args!("{}: {error}", path.display()));
     if path.as_os_str() == "-" {
         let name = "standard input".to_owned();
-        return Ok((name.clone(), text(std::io::stdin().lock(), &name, unreadable)?));
+        let interrupt = interrupt::stop().interrupt();
+        let read = standard_input(&interrupt).map_err(unreadable).and_then(|file| text(file, &name, unreadable));
+        return match read {
+            Err(_) if interrupt.has_cut() => Err(Error::interrupted("interrupted: the script was not read to its end")),
+            read => Ok((name, read?)),
+        };
     }
     let name = path.display().to_string();
     let file = regular::open(path).map_err(unreadable)?;

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use flowloom_store::interrupt::Interrupt;
+
 use crate::error::Error;
 use crate::run::intervals::Interval;
 use crate::warning::Warning;
@@ -40,6 +42,11 @@ impl<'a> Context<'a> {
     /// The token that stops the work.
     pub fn stop(&self) -> &'a Stop {
         self.stop
+    }
+
+    /// What ends the reading of pipes.
+    pub(crate) fn interrupt(&self) -> Interrupt {
+        self.stop.interrupt()
     }
 
     pub(crate) fn warn(&self, warning: &Warning) {
@@ -229,6 +236,12 @@ impl Stop {
     /// Requests the stop; whether it had been requested before.
     pub fn request(&self) -> bool {
         self.requested.swap(true, Ordering::Relaxed)
+    }
+
+    /// Ends the reading of pipes as soon as the stop is requested.
+    pub fn interrupt(&self) -> Interrupt {
+        let stop = self.clone();
+        Interrupt::new(move || stop.is_requested())
     }
 
     /// Whether the stop was requested.

@@ -15,11 +15,10 @@ use crate::error::Error;
 use crate::extraction::CaptureOptions;
 use crate::finding::Lost;
 use crate::input::{self, Kind};
-use crate::results::check_target;
+use crate::targets::{check_target, check_workload_target, scratch};
 use crate::warning::Warning;
 use crate::workload::hosts::{self, HostOptions};
 use crate::workload::load::{self, Loaded};
-use crate::workload::source::folder;
 
 /// What to convert into what.
 pub struct Conversion<'a> {
@@ -81,19 +80,20 @@ impl Conversion<'_> {
             return Err(Error::usage("--rtt is about Tmix, the only form that cannot leave a round-trip time out")
                 .hint("write .cvec, or leave it out"));
         }
-        if let Some(path) = self.output {
-            check_target(path, self.force)?;
+        match self.output {
+            Some(path) if self.to == Format::Parquet => check_workload_target(path, self.force, self.inputs)?,
+            Some(path) => check_target(path, self.force, self.inputs)?,
+            None => {}
         }
         input::refuse_idle_options(self.capture, self.kind, &self.inputs[0])
     }
 
     fn perform(&self, context: Context<'_>) -> Result<Option<Converted>, Error> {
         if let Some(path) = self.output {
-            VectorWriter::probe(path).map_err(load::unreadable)?;
+            VectorWriter::probe(path, self.force).map_err(load::unreadable)?;
         }
-        let temporary = std::env::temp_dir();
-        let scratch = self.output.map_or(&*temporary, folder);
-        let mut loaded = load::open(self.inputs, self.kind, self.capture, self.hosts, scratch, context)?;
+        let scratch = self.output.map_or_else(std::env::temp_dir, scratch);
+        let mut loaded = load::open(self.inputs, self.kind, self.capture, self.hosts, &scratch, context)?;
         let facts = loaded.facts.clone();
         if facts.connections == 0 {
             loaded.warn(context);
@@ -117,7 +117,7 @@ impl Conversion<'_> {
             _ => false,
         };
         let facts = loaded.facts.clone();
-        let mut writer = VectorWriter::create(self.output, self.to, self.rows, Assumptions { rtt }, facts)
+        let mut writer = VectorWriter::create(self.output, self.force, self.to, self.rows, Assumptions { rtt }, facts)
             .map_err(load::unreadable)?;
         let mut contents = Contents::default();
         for vector in &mut loaded.vectors {

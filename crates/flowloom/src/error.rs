@@ -62,7 +62,8 @@ pub fn decoded(bytes: Vec<u8>, name: &str, hint: &str) -> Result<String, Error> 
     String::from_utf8(bytes).map_err(|error| {
         let (sound, _) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
         let at = place(&String::from_utf8_lossy(sound), sound.len(), name);
-        Error::usage("this is not UTF-8").hint(hint).at(at)
+        let (byte, offset) = (error.as_bytes()[sound.len()], sound.len());
+        Error::usage(format_args!("this is not UTF-8: byte 0x{byte:02x} at offset {offset}")).hint(hint).at(at)
     })
 }
 

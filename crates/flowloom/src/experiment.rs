@@ -165,6 +165,16 @@ impl Experiment {
         self
     }
 
+    /// The files that it names: a capture or workload, tables and configurations of its model, traces.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = self.workload.source.iter().cloned().collect();
+        let mut model = self.workload.model.clone();
+        files.extend(model.as_mut().and_then(|model| model.tables().cloned()).map(PathBuf::from));
+        files.extend(model.iter_mut().flat_map(|model| model.configs()).map(|config| PathBuf::from(&*config)));
+        files.extend(self.network.bottleneck.trace.iter().flat_map(|trace| trace.files().map(Clone::clone)));
+        files
+    }
+
     /// `error`, with the place of its key in the experiment file at `path`.
     pub fn locate(error: Error, path: &Path) -> Error {
         let text = regular::read(path).ok().and_then(|bytes| String::from_utf8(bytes).ok());

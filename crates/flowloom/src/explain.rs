@@ -15,8 +15,9 @@ use crate::context::{Context, Event, Observer, Progress, Step};
 use crate::error::Error;
 use crate::experiment::{Experiment, causes};
 use crate::parallel::{at_once, threads};
-use crate::results::{load_variants, write_page};
+use crate::results::load_variants;
 use crate::run::{RunOptions, changes, run};
+use crate::targets::write_page;
 use crate::workload::source::{Source, WORKLOAD_FILE};
 
 /// Explains the run in `folder`, which replays a capture under the conditions of its original, with `jobs` simulations at a time; `None`:
@@ -41,12 +42,12 @@ pub fn explain(folder: &Path, jobs: Option<u16>, context: Context<'_>) -> Result
     simulations.explain()
 }
 
-/// Writes the page of an explanation to `path`.
+/// Writes the page of an explanation to `path`, in place of a file if it may `replace` one.
 ///
 /// # Errors
 /// What the disk could not do.
-pub fn write_explanation(explanation: &Explanation, path: &Path) -> Result<(), Error> {
-    write_page(path, |out| html::write_explanation(explanation, out))
+pub fn write_explanation(explanation: &Explanation, path: &Path, replace: bool) -> Result<(), Error> {
+    write_page(path, replace, |out| html::write_explanation(explanation, out))
 }
 
 fn cannot(path: &Path, error: &std::io::Error) -> Error {

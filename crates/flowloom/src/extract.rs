@@ -9,9 +9,8 @@ use flowloom_store::workload::WorkloadWriter;
 use crate::context::Context;
 use crate::error::Error;
 use crate::extraction::{self, CaptureOptions, Extracted, LiveCapture};
-use crate::results::check_target;
+use crate::targets::{check_workload_target, scratch};
 use crate::workload::hosts::{self, HostOptions};
-use crate::workload::source::folder;
 
 /// What packets are extracted from.
 #[derive(Clone, Copy, Debug)]
@@ -43,15 +42,19 @@ pub fn extract(
     options: &ExtractOptions,
     context: Context<'_>,
 ) -> Result<Extracted, Error> {
-    check_output(output, options.replace)?;
-    let mut book = hosts::book(&options.hosts, false)?;
-    let mut writer = WorkloadWriter::create(output).map_err(Error::new)?;
-    let (capture, scratch) = (&options.capture, folder(output));
+    let inputs = match packets {
+        Packets::Files(paths) => paths,
+        Packets::Interface(..) => &[],
+    };
+    check_output(output, options.replace, inputs)?;
+    let mut book = hosts::book(&options.hosts, false, context)?;
+    let mut writer = WorkloadWriter::stage(output, options.replace).map_err(Error::new)?;
+    let (capture, scratch) = (&options.capture, scratch(output));
     let sink = |vector: ConnectionVector| writer.write_owned(vector).map_err(Error::new);
     let extracted = match packets {
-        Packets::Files(paths) => extraction::vectors(paths, capture, &mut book, scratch, context, sink)?,
+        Packets::Files(paths) => extraction::vectors(paths, capture, &mut book, &scratch, context, sink)?,
         Packets::Interface(interface, live) => {
-            extraction::live(interface, live, capture, &mut book, scratch, context, sink)?
+            extraction::live(interface, live, capture, &mut book, &scratch, context, sink)?
         }
     };
     let mut provenance = extracted.provenance();
@@ -65,11 +68,11 @@ pub fn extract(
 /// Refuses an output that extraction cannot or may not write.
 ///
 /// # Errors
-/// Another form than Parquet; a file that exists, unless it may be replaced.
-pub fn check_output(output: &Path, replace: bool) -> Result<(), Error> {
+/// Another form than Parquet; a file that exists, unless it may be replaced; one of `inputs`.
+pub fn check_output(output: &Path, replace: bool, inputs: &[PathBuf]) -> Result<(), Error> {
     if Format::of_name(&output.to_string_lossy()).is_some_and(|format| format != Format::Parquet) {
         return Err(Error::usage(format_args!("{}: extract writes workloads (.parquet)", output.display()))
             .hint("flowloom convert writes the other forms"));
     }
-    check_target(output, replace)
+    check_workload_target(output, replace, inputs)
 }

@@ -15,6 +15,7 @@
 //! | `init` | a commented experiment to begin with |
 //! | `make`, `convert` | the workload of an experiment; one form into another |
 //! | `run` | from an experiment to complete run folders; it lists its files in the order of a run |
+//! | `targets` | outputs: what may be written where |
 //! | `results`, `compare`, `rules` | run folders read again, reports; comparisons; `compare --check` |
 //! | `explain` | what each cause is worth that a replay can leave out |
 //! | `describe`, `fit`, `overhead` | the characteristics of traffic; distributions and models; what framings cost |
@@ -51,6 +52,7 @@ mod rates;
 pub mod results;
 pub mod rules;
 pub mod run;
+pub mod targets;
 mod vcsim;
 pub mod verify;
 mod warning;

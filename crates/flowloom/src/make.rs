@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::extraction::CaptureOptions;
 use crate::input::{self, Kind};
-use crate::results::check_target;
+use crate::targets::{check_workload_target, scratch};
 use crate::warning::Warning;
 use crate::workload::generation::{Generation, Made};
 use crate::workload::load;
@@ -44,8 +44,9 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
         return Err(Error::usage(format_args!("{}: model writes workloads (.parquet)", output.display()))
             .hint("flowloom convert writes the other forms"));
     }
-    check_target(output, options.replace)?;
+    check_workload_target(output, options.replace, &[file.to_owned()])?;
     let experiment = Experiment::read(file)?;
+    check_workload_target(output, options.replace, &experiment.files())?;
     let workload = &experiment.workload;
     if !workload.is_made() && experiment.run.variation().is_none() {
         return Err(Error::usage(format_args!("{spec}: [workload] names no model and changes nothing")).hint(
@@ -59,8 +60,9 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
         ));
     }
     let kind = paths.first().map_or(Kind::Experiment, |path| input::kind(path));
-    if let Some(path) = paths.first() {
-        input::refuse_idle_options(&options.capture, kind, path)?;
+    match paths.first() {
+        Some(path) => input::refuse_idle_options(&options.capture, kind, path)?,
+        None => input::refuse_reading_options(&options.capture, "this experiment reads no capture")?,
     }
     let given = options.duration.or(experiment.measure.duration.as_ref().map(|duration| duration.value));
     let given = given.filter(|duration| !duration.is_zero());
@@ -69,7 +71,7 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
             .hint("a model goes on for ever: say for how long with --duration 60s, or in the experiment"));
     }
     let seed = options.seed.unwrap_or(experiment.run.seeds[0]);
-    let inputs = Inputs { paths: &paths, kind, capture: &options.capture, target: output };
+    let inputs = Inputs { paths: &paths, kind, capture: &options.capture, target: &scratch(output).join("workload") };
     let base = Source::open(inputs, context)?;
     if base.interrupted {
         return Err(load::interrupted());
@@ -78,7 +80,7 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
     let duration = given.map(|duration| duration + workload.prefill().shift());
     let variation = experiment.run.variation();
     let generation = Generation { workload, base, variation, seed, duration, stop: context.stop() };
-    let made = generation.write(output).map_err(|error| Experiment::locate_key(error, file))?;
+    let made = generation.write(output, options.replace).map_err(|error| Experiment::locate_key(error, file))?;
     made.warnings().iter().for_each(|warning| context.warn(warning));
     for remark in &made.remarks {
         context.warn(&Warning::Model { remark: remark.clone() });

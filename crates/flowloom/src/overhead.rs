@@ -8,7 +8,6 @@ use flowloom_core::extract::conversations::Transport;
 use flowloom_core::units::LINK_HEADER_BYTES;
 use flowloom_core::wire::Parsed;
 use flowloom_report::overhead::{DatagramTotals, Overhead, StackEfficiency};
-use flowloom_store::capture::Input;
 use flowloom_store::{formats, lengths};
 
 use crate::contents::is_of_totals;
@@ -138,7 +137,7 @@ fn of_histogram(options: &OverheadOptions, lengths: Lengths) -> Result<Carried, 
 fn of_file(options: &OverheadOptions, input: &Path, context: Context<'_>) -> Result<Carried, Error> {
     let is_histogram = input.is_file() && formats::head(input).is_ok_and(|head| lengths::begins(&head));
     if is_histogram {
-        return of_histogram(options, lengths::open(&Input::from_argument(input)).map_err(load::unreadable)?);
+        return of_histogram(options, lengths::open(input).map_err(load::unreadable)?);
     }
     let kind = input::kind(input);
     if let Kind::Experiment | Kind::Specification | Kind::RunFolder = kind {

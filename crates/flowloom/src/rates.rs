@@ -66,7 +66,7 @@ impl RateSeries {
             false => input::refuse_idle_options(&options.capture, kind, path)?,
         }
         let mut series = match kind {
-            _ if is_table => table(path, options)?,
+            _ if is_table => table(path, options, context)?,
             Kind::Experiment => {
                 return Err(Error::usage(format_args!("{shown}: an experiment has no rates over time"))
                     .hint("run it and give the run folder, or leave `queue` out to make its workload"));
@@ -151,9 +151,13 @@ fn is_csv(path: &Path) -> bool {
 }
 
 /// A file of rates, or of times of cells.
-fn table(path: &Path, options: &RateOptions) -> Result<RateSeries, Error> {
+fn table(path: &Path, options: &RateOptions, context: Context<'_>) -> Result<RateSeries, Error> {
     let cells_of_bits = 1.0 / (8.0 * f64::from(options.cell_payload));
-    let read = rates::open(path).map_err(load::unreadable)?;
+    let interrupt = context.interrupt();
+    let read = rates::open(path, &interrupt).map_err(|error| match interrupt.has_cut() {
+        true => load::interrupted(),
+        false => load::unreadable(error),
+    })?;
     let times = match read {
         Rates::Cells(rates) => return Ok(own_bins("rates", rates)),
         Rates::Bits(mut rates) => {

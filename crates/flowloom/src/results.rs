@@ -1,16 +1,13 @@
 //! Run folders read again, and reports of them.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use flowloom_report::html::{self, ReportOptions};
 use flowloom_report::{Conclusion, Facts, HostFacts, Run, Variant};
-use flowloom_store::manifest;
 use flowloom_store::run_folder::{RunFolder, RunFolderError};
-use flowloom_store::staged::StagedFile;
 
 use crate::error::Error;
+use crate::targets::write_page;
 
 /// The report inside a run folder.
 pub const REPORT_FILE: &str = "report.html";
@@ -26,43 +23,26 @@ pub fn write_own_report(runs: &mut Vec<Run>, conclusions: &[Conclusion], folder:
     let hosts: Vec<HostFacts> = runs.iter_mut().map(|run| std::mem::take(&mut run.host)).collect();
     let name = runs.first().map_or_else(String::new, |run| run.name.clone());
     let variant = [Variant { name, runs: std::mem::take(runs) }];
-    let written = write_report_of(&variant, &[conclusions], &folder.join(REPORT_FILE));
+    let written = write_report_of(&variant, &[conclusions], &folder.join(REPORT_FILE), true);
     let [variant] = variant;
     *runs = variant.runs;
     runs.iter_mut().zip(hosts).for_each(|(run, host)| run.host = host);
     written
 }
 
-/// Writes the report of `variants` to `path`.
-pub fn write_report(variants: &[Variant], path: &Path) -> Result<(), Error> {
-    write_page(path, |out| html::write_report(variants, out, &ReportOptions::default()))
+/// Writes the report of `variants` to `path`, in place of a file if it may `replace` one.
+pub fn write_report(variants: &[Variant], path: &Path, replace: bool) -> Result<(), Error> {
+    write_page(path, replace, |out| html::write_report(variants, out, &ReportOptions::default()))
 }
 
 /// The same with what was concluded from the runs of each variant.
-pub fn write_report_of(variants: &[Variant], conclusions: &[&[Conclusion]], path: &Path) -> Result<(), Error> {
-    write_page(path, |out| html::write_concluded(variants, conclusions, out, &ReportOptions::default()))
-}
-
-/// Refuses an output that exists, unless it may be replaced.
-///
-/// # Errors
-/// The output exists, and `replace` does not allow to replace it.
-pub fn check_target(path: &Path, replace: bool) -> Result<(), Error> {
-    if path.exists() && !replace { Err(Error::exists(path)) } else { Ok(()) }
-}
-
-/// Writes the page that `write` makes to `path`: under another name first, so that no half-written one is left.
-pub fn write_page(
+pub fn write_report_of(
+    variants: &[Variant],
+    conclusions: &[&[Conclusion]],
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<&mut File>) -> std::io::Result<()>,
+    replace: bool,
 ) -> Result<(), Error> {
-    let cannot = |error: std::io::Error| Error::new(format_args!("{}: {error}", path.display()));
-    let (staged, mut file) = StagedFile::create(path).map_err(cannot)?;
-    let mut out = BufWriter::new(&mut file);
-    write(&mut out).and_then(|()| out.flush()).map_err(cannot)?;
-    drop(out);
-    manifest::commit(staged).map_err(cannot)?;
-    Ok(())
+    write_page(path, replace, |out| html::write_concluded(variants, conclusions, out, &ReportOptions::default()))
 }
 
 /// The runs in `folders`; a folder of several seeds gives several.

@@ -14,7 +14,7 @@ use flowloom_report::statistics::Statistic;
 
 use flowloom_store::regular;
 
-use crate::error::{Error, nearest, place};
+use crate::error::{Error, decoded, nearest, place};
 use crate::experiment::explain;
 
 /// A rules file as written.
@@ -84,8 +84,9 @@ impl Wrong {
 pub fn read(path: &Path) -> Result<Vec<Rule>, Error> {
     let name = path.display();
     let unreadable = |error| Error::new(format_args!("{name}: {error}"));
-    let text = regular::read_text(path).map_err(unreadable)?;
-    parse(&text, &name.to_string())
+    let bytes = regular::read(path).map_err(unreadable)?;
+    let name = name.to_string();
+    parse(&decoded(bytes, &name, "rules are text in UTF-8")?, &name)
 }
 
 /// Reads the text of a rules file called `name`.

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use flowloom::store::addresses::CryptoPan;
+use flowloom::store::interrupt::Interrupt;
 use flowloom::store::run_folder::{RunFolder, RunIndex};
 use flowloom::store::workload::WorkloadReader;
 use tempfile::TempDir;
@@ -93,7 +94,7 @@ pub fn key(data: &[u8]) {
 }
 
 fn read_key(path: &Path) {
-    let mut cipher = match CryptoPan::from_key_file(path) {
+    let mut cipher = match CryptoPan::from_key_file(path, &Interrupt::never()) {
         Ok(cipher) => cipher,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use crate::capture::Input;
 use crate::formats::FormatError;
 use crate::formats::error::Flaw;
 use crate::formats::lines::Lines;
@@ -27,7 +26,7 @@ pub type Rows = Vec<(f64, f64)>;
 pub fn open(folder: &Path, name: &str) -> Result<Rows, FormatError> {
     let [first, second] = ENDINGS.map(|ending| folder.join(format!("{name}.{ending}")));
     let path = if !first.exists() && second.exists() { second } else { first };
-    rows(Lines::open(&Input::File(path))?)
+    rows(Lines::open_file(&path)?)
 }
 
 /// Reads a table in memory.

@@ -1,10 +1,11 @@
 //! Histograms of datagram lengths: CSV with a row for each transport and length (`docs/guide/overhead.md`), and those that are built in. Compressed
 //! files are read too.
 
+use std::path::Path;
+
 use flowloom_core::cell::framing::{Lengths, header_bytes};
 use flowloom_core::extract::conversations::Transport;
 
-use crate::capture::Input;
 use crate::formats::FormatError;
 use crate::formats::error::Flaw;
 use crate::formats::lines::Lines;
@@ -40,8 +41,8 @@ pub fn begins(head: &[u8]) -> bool {
 ///
 /// # Errors
 /// A file that cannot be read, and the first line that is no row, with its number.
-pub fn open(input: &Input) -> Result<Lengths, FormatError> {
-    rows(Lines::open(input)?)
+pub fn open(path: &Path) -> Result<Lengths, FormatError> {
+    rows(Lines::open_file(path)?)
 }
 
 /// Reads a histogram in memory.

@@ -10,7 +10,7 @@
 //! | `table` | the typed layer over Parquet: each table's columns once; digests of what is in a file |
 //! | `manifest`, `sealed` | digests of the files in a folder; digests that stand in what they are of |
 //! | `verify` | any table read to its end |
-//! | `regular` | files that are no FIFOs and no devices |
+//! | `regular`, `interrupt` | files that are no FIFOs and no devices; reading of pipes that a request ends |
 //! | `results` | results of other tools |
 //! | `silence` | jumps of a clock |
 //! | `harpoon`, `swing`, `histogram`, `lengths`, `rates`, `mahimahi` | files of models, tables, lengths, rates, traces of links |
@@ -25,6 +25,7 @@ pub mod flows;
 pub mod formats;
 pub mod harpoon;
 pub mod histogram;
+pub mod interrupt;
 pub mod lengths;
 pub mod mahimahi;
 pub mod manifest;

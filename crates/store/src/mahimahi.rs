@@ -10,6 +10,7 @@ use crate::capture::Input;
 use crate::formats::FormatError;
 use crate::formats::error::Flaw;
 use crate::formats::lines::Lines;
+use crate::interrupt::Interrupt;
 
 /// Longest line: a number of twenty digits and some space.
 const MOST_LINE_BYTES: usize = 64;
@@ -18,12 +19,12 @@ const MOST_MILLIS: u64 = 366 * 86_400_000;
 /// Most opportunities: 400 Gbit/s for a second, 40 Mbit/s for two hours and a half; 268 MB of memory.
 const MOST_OPPORTUNITIES: usize = 1 << 25;
 
-/// Reads the trace at `path`.
+/// Reads the trace at `path`, a pipe until `interrupt` is requested.
 ///
 /// # Errors
 /// A file that cannot be read, and the first line that is no opportunity, with its number.
-pub fn open(path: &Path) -> Result<Trace, FormatError> {
-    trace(Lines::open(&Input::File(path.to_path_buf()))?)
+pub fn open(path: &Path, interrupt: &Interrupt) -> Result<Trace, FormatError> {
+    trace(Lines::open(&Input::File(path.to_path_buf()), interrupt)?)
 }
 
 /// Reads a trace in memory.
@@ -93,7 +94,7 @@ mod tests {
             let message = read(text).unwrap_err().to_string();
             assert!(message.starts_with(wanted), "{message}");
         }
-        let missing = open(Path::new("/no/such/trace.up")).unwrap_err().to_string();
+        let missing = open(Path::new("/no/such/trace.up"), &Interrupt::never()).unwrap_err().to_string();
         assert!(missing.starts_with("/no/such/trace.up: cannot open"), "{missing}");
     }
 }

@@ -156,9 +156,9 @@ impl Manifest {
         })?;
         text.push(b'\n');
         sealed::seal(&mut text, MARKER);
-        let (staged, mut file) = StagedFile::create(path)?;
+        let (staged, mut file) = StagedFile::create(path, true)?;
         file.write_all(&text)?;
-        staged.commit()
+        staged.commit().map(drop)
     }
 
     /// The files, by name.
@@ -189,9 +189,7 @@ fn name_in_manifest(path: &Path) -> Option<&str> {
 /// # Errors
 /// If it cannot have its name, or the manifest cannot be written.
 pub fn commit(staged: StagedFile) -> io::Result<()> {
-    let path = staged.path().to_owned();
-    staged.commit()?;
-    list(&path)
+    staged.commit()?.map_or(Ok(()), |path| list(&path))
 }
 
 /// Enters the file at `path` into the manifest of its folder, if there is one. One that is damaged stays as it is, so that
@@ -279,7 +277,7 @@ mod tests {
     #[test]
     fn files_that_come_later_are_entered() {
         let folder = folder();
-        let (staged, mut file) = StagedFile::create(&folder.path().join("c")).unwrap();
+        let (staged, mut file) = StagedFile::create(&folder.path().join("c"), false).unwrap();
         file.write_all(b"later").unwrap();
         commit(staged).unwrap();
         let manifest = Manifest::open(folder.path()).unwrap().unwrap();

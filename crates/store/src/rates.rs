@@ -6,6 +6,7 @@ use crate::capture::Input;
 use crate::formats::FormatError;
 use crate::formats::error::Flaw;
 use crate::formats::lines::Lines;
+use crate::interrupt::Interrupt;
 
 /// Longest line: two numbers.
 const MOST_LINE_BYTES: usize = 256;
@@ -26,12 +27,12 @@ pub enum Rates {
     Times(Vec<f64>),
 }
 
-/// Reads `path`.
+/// Reads `path`, a pipe until `interrupt` is requested.
 ///
 /// # Errors
 /// A file that cannot be read, and the first line that is wrong, with its number.
-pub fn open(path: &Path) -> Result<Rates, FormatError> {
-    rates(Lines::open(&Input::File(path.to_owned()))?)
+pub fn open(path: &Path, interrupt: &Interrupt) -> Result<Rates, FormatError> {
+    rates(Lines::open(&Input::File(path.to_owned()), interrupt)?)
 }
 
 /// Reads a file in memory.
@@ -150,7 +151,7 @@ mod tests {
             let message = read(text).unwrap_err().to_string();
             assert!(message.starts_with(wanted), "{message}");
         }
-        let missing = open(Path::new("/no/such.csv")).unwrap_err().to_string();
+        let missing = open(Path::new("/no/such.csv"), &Interrupt::never()).unwrap_err().to_string();
         assert!(missing.starts_with("/no/such.csv: cannot open"), "{missing}");
     }
 }

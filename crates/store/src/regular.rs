@@ -38,14 +38,6 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads the regular file at `path` as a text in UTF-8, if it has at most 256 MiB.
-///
-/// # Errors
-/// What the system says, or that it is no such file.
-pub fn read_text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read(path)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no text in UTF-8"))
-}
-
 #[cfg(test)]
 mod tests {
     use nix::sys::stat::Mode;

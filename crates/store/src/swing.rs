@@ -46,17 +46,25 @@ fn model(file: &str, bytes: &[u8]) -> Result<SwingModel, FormatError> {
     Ok(model)
 }
 
-/// Writes `model` to `path`, which is complete or not there.
+/// Writes `model` to `path`, which is complete or not there. With `replaces` it may take the place of a file.
 ///
 /// # Errors
-/// If it cannot be written.
-pub fn write(model: &SwingModel, path: &Path) -> Result<(), FormatError> {
+/// If it cannot be written, or has to replace a file.
+pub fn write(model: &SwingModel, path: &Path, replaces: bool) -> Result<(), FormatError> {
     let failed = |source: io::Error| FormatError::Write { file: path.display().to_string(), source };
-    let (staged, file) = StagedFile::create(path).map_err(failed)?;
+    let (staged, file) = StagedFile::create(path, replaces).map_err(failed)?;
     let mut out = BufWriter::new(file);
-    serde_json::to_writer(&mut out, model).map_err(|error| failed(error.into()))?;
-    out.write_all(b"\n").and_then(|()| out.flush()).map_err(failed)?;
+    write_to(model, &mut out).and_then(|()| out.flush()).map_err(failed)?;
     manifest::commit(staged).map_err(failed)
+}
+
+/// Writes `model` to anything.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_to(model: &SwingModel, mut out: impl Write) -> io::Result<()> {
+    serde_json::to_writer(&mut out, model)?;
+    out.write_all(b"\n")
 }
 
 #[cfg(test)]
@@ -87,7 +95,7 @@ mod tests {
     fn what_is_written_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("swing.json");
-        write(&fitted(), &path).unwrap();
+        write(&fitted(), &path, false).unwrap();
         assert_eq!(open(&path).unwrap(), fitted());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -96,7 +104,7 @@ mod tests {
     fn what_is_no_model_is_refused_with_its_place() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("swing.json");
-        write(&fitted(), &path).unwrap();
+        write(&fitted(), &path, false).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         for (from, to, wanted) in [
             ("{", "[", "this is no Swing model: "),

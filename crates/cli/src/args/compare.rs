@@ -52,7 +52,7 @@ pub struct Compare {
         help_heading = "Explanation"
     )]
     pub explain: bool,
-    /// HTML file to write the explanation to
+    /// HTML file to write the explanation to; "-" writes standard output
     #[arg(short, long, value_name = "FILE", requires = "explain", help_heading = "Explanation")]
     pub output: Option<PathBuf>,
     /// Replace the HTML file if it exists

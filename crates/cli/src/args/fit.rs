@@ -24,7 +24,7 @@ pub struct Fit {
     /// Fit this traffic model instead of distributions
     #[arg(long, value_enum, value_name = "MODEL", conflicts_with = "variables")]
     pub model: Option<FittedModel>,
-    /// Write an experiment with the fitted distributions; for --model, the configuration of that model
+    /// Write an experiment with the fitted distributions; for --model, the configuration of that model; "-" writes standard output
     #[arg(short, long, value_name = "FILE", conflicts_with = "variables")]
     pub output: Option<PathBuf>,
     /// Also write one self-contained HTML file with plots

@@ -2,7 +2,7 @@
 
 use flowloom::report::explain::explanation_text;
 use flowloom::report::text;
-use flowloom::results::check_target;
+use flowloom::targets::check_target;
 use flowloom::{Error, compare, explain, write_explanation};
 use serde_json::json;
 
@@ -11,10 +11,9 @@ use crate::output::Manner;
 use crate::{args, output};
 
 /// Runs the command.
-pub fn run(args: &args::Compare, quiet: bool) -> Result<Exit, Error> {
+pub fn run(args: &args::Compare, manner: Manner) -> Result<Exit, Error> {
     if args.explain {
-        let form = args::Form { json: args.json, json_stream: false };
-        return explained(args, Manner { quiet, verbose: false, form });
+        return explained(args, Manner { verbose: false, ..manner });
     }
     let rules = args.check.as_ref().and_then(Option::as_deref);
     let compared = compare(&args.runs, &args.against, rules, &args.options())?;
@@ -28,7 +27,7 @@ pub fn run(args: &args::Compare, quiet: bool) -> Result<Exit, Error> {
             object["rules"] = json!(found);
         }
         output::json(&object)?;
-    } else if !quiet {
+    } else if !manner.quiet {
         let mut said = text::comparison_text(&compared.comparisons, output::colour());
         if let Some(found) = &compared.rules {
             said += &text::rules_text(found, output::colour());
@@ -43,12 +42,13 @@ fn explained(args: &args::Compare, manner: Manner) -> Result<Exit, Error> {
     let [run] = &args.runs[..] else {
         return Err(Error::usage("--explain is about one run, and several are named").hint("explain them one by one"));
     };
+    let manner = manner.beside(&args.output)?;
     if let Some(page) = &args.output {
-        check_target(page, args.force)?;
+        check_target(page, args.force, &args.runs)?;
     }
     let explanation = explain(run, args.jobs, manner.observer().context())?;
     if let Some(page) = &args.output {
-        write_explanation(&explanation, page)?;
+        write_explanation(&explanation, page, args.force)?;
     }
     let report = args.output.iter().map(|page| format!("\nreport   {}\n", page.display()));
     let text = || explanation_text(&explanation) + &report.collect::<String>();

@@ -8,6 +8,7 @@ use flowloom::report::facts::set_aside_text;
 use flowloom::report::words::counted;
 use flowloom::store::formats::{Format, Rows};
 use flowloom::store::workload::WorkloadFacts;
+use flowloom::targets::is_standard_output;
 use flowloom::time::Duration;
 use flowloom::{Conversion, Converted, Error, Warning, convert, nearest};
 use serde_json::json;
@@ -19,10 +20,8 @@ use crate::output::Manner;
 
 /// Runs the command.
 pub fn run(args: &args::Convert, manner: Manner) -> Result<Exit, Error> {
-    let output = Some(&*args.output).filter(|path| path.as_os_str() != "-");
-    if output.is_none() && (manner.form.json || manner.form.json_stream) {
-        return Err(Error::usage("-o - and --json would both write to standard output").hint("name a file with -o"));
-    }
+    let output = Some(&*args.output).filter(|path| !is_standard_output(path));
+    let manner = manner.beside([&args.output])?;
     let kind = kind(&args.inputs, args.from)?;
     if kind == Kind::RunFolder {
         return export::run(args, output, manner);

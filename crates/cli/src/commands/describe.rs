@@ -6,7 +6,8 @@ use flowloom::input::{self, Kind};
 use flowloom::report::describe::text::description_text;
 use flowloom::report::describe::{described_run_text, joint_warm_up_text};
 use flowloom::report::{html, text};
-use flowloom::results::{check_target, write_page, write_report_of};
+use flowloom::results::write_report_of;
+use flowloom::targets::{check_target, write_page};
 use flowloom::{DescribeOptions, Error, describe, describe_run};
 use serde_json::json;
 
@@ -18,8 +19,9 @@ use crate::output::{self, Manner};
 pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Error> {
     let options =
         DescribeOptions { conversations: args.conversations, silence: args.silence, capture: args.capture.options() };
+    let manner = manner.beside(&args.html)?;
     if let Some(path) = &args.html {
-        check_target(path, args.force)?;
+        check_target(path, args.force, &args.inputs)?;
     }
     manner.start("describe")?;
     if let [folder] = &args.inputs[..]
@@ -30,7 +32,7 @@ pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Error> {
     let description = describe(&args.inputs, &options, manner.observer().context())?;
     let described = &description.described;
     if let Some(path) = &args.html {
-        write_page(path, |out| html::write_description(described, out))?;
+        write_page(path, args.force, |out| html::write_description(described, out))?;
     }
     let object = || match &described[..] {
         [one] => json!(one),
@@ -49,7 +51,7 @@ fn run_folder(args: &args::Describe, folder: &Path, options: &DescribeOptions, m
     let description = describe_run(folder, options)?;
     let (runs, described, warm_up) = (&description.variant.runs, &description.described, &description.warm_up);
     if let Some(path) = &args.html {
-        write_report_of(std::slice::from_ref(&description.variant), &[&description.conclusions], path)?;
+        write_report_of(std::slice::from_ref(&description.variant), &[&description.conclusions], path, args.force)?;
     }
     let object = || match &described[..] {
         [one] => json!(one),

@@ -1,10 +1,8 @@
 //! `flowloom convert` of a run folder: its results in the form of another tool.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use flowloom::report::Run;
 use flowloom::report::export::Form;
 use serde_json::json;
 
@@ -13,7 +11,8 @@ use crate::exit::Exit;
 use crate::output::Manner;
 use flowloom::Error;
 use flowloom::input::{self, Kind};
-use flowloom::results::{check_target, load_all, write_page};
+use flowloom::results::load_all;
+use flowloom::targets::{check_target, write_page};
 
 /// Runs the command.
 pub fn run(args: &args::Convert, output: Option<&Path>, manner: Manner) -> Result<Exit, Error> {
@@ -22,13 +21,19 @@ pub fn run(args: &args::Convert, output: Option<&Path>, manner: Manner) -> Resul
         return Err(Error::usage("results are written of one run at a time").hint("convert each by itself"));
     };
     input::refuse_idle_options(&args.capture.options(), Kind::RunFolder, folder)?;
-    let idle = [("--adus", args.adus), ("--rtt", args.rtt.is_some()), ("--hosts", args.hosts.hosts.is_some())];
+    let idle = [
+        ("--adus", args.adus),
+        ("--rtt", args.rtt.is_some()),
+        ("--hosts", args.hosts.hosts.is_some()),
+        ("--key", args.hosts.key.is_some()),
+        ("--keep-special", args.hosts.keep_special),
+    ];
     if let Some((option, _)) = idle.into_iter().find(|(_, given)| *given) {
         return Err(Error::usage(format_args!("{option} is about vectors, and {} is a run folder", folder.display()))
             .hint("leave it out"));
     }
     if let Some(path) = output {
-        check_target(path, args.force)?;
+        check_target(path, args.force, &args.inputs)?;
     }
     manner.start("convert")?;
     let runs = load_all(&args.inputs)?;
@@ -37,8 +42,8 @@ pub fn run(args: &args::Convert, output: Option<&Path>, manner: Manner) -> Resul
         return Err(Error::usage(format_args!("{} holds {} runs", folder.display(), runs.len()))
             .hint(format_args!("convert one of them, for example {first}")));
     };
-    let Some(path) = output else { return to_standard_output(to, run) };
-    write_page(path, |out| to.write(run, out))?;
+    write_page(&args.output, args.force, |out| to.write(run, out))?;
+    let Some(path) = output else { return Ok(Exit::Done) };
     let (name, left_out) = (name(to), to.left_out(run));
     manner.answer(
         || {
@@ -60,17 +65,6 @@ pub fn run(args: &args::Convert, output: Option<&Path>, manner: Manner) -> Resul
 
 fn name(form: Form) -> &'static str {
     Form::ALL.into_iter().find(|(.., known)| *known == form).map_or("", |(name, ..)| name)
-}
-
-/// A reader that has gone is no error.
-fn to_standard_output(to: Form, run: &Run) -> Result<Exit, Error> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    match to.write(run, &mut out).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Error::new(format_args!("standard output: {error}")))
-        }
-        _ => Ok(Exit::Done),
-    }
 }
 
 /// The form to write.

@@ -18,7 +18,7 @@ use crate::output::Manner;
 
 /// Runs the command.
 pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Error> {
-    check_output(&args.output, args.force)?;
+    check_output(&args.output, args.force, &args.captures)?;
     let options = ExtractOptions { capture: args.capture.options(), hosts: args.hosts.options(), replace: args.force };
     let kind = if args.live.interface.is_some() { Kind::Capture } else { input::common_kind(&args.captures)? };
     let first = args.captures.first().map_or(Path::new("capture"), PathBuf::as_path);

@@ -1,12 +1,11 @@
 //! `flowloom fit`: distributions, or a traffic model, fitted to a workload.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use flowloom::report::fit::experiment::experiment;
 use flowloom::report::fit::text::fitted_text;
 use flowloom::report::html;
-use flowloom::results::{check_target, write_page};
+use flowloom::targets::{check_target, write_page};
 use flowloom::{Error, HarpoonFitOptions, SwingFitOptions, fit, fit_harpoon, fit_swing};
 use serde_json::json;
 
@@ -17,6 +16,7 @@ use crate::output::Manner;
 /// Runs the command.
 pub fn run(args: &args::Fit, manner: Manner) -> Result<Exit, Error> {
     refuse_options_of_others(args)?;
+    let manner = manner.beside(args.output.iter().chain(&args.html))?;
     manner.start("fit")?;
     match args.model {
         Some(FittedModel::Harpoon) => harpoon(args, manner)?,
@@ -28,7 +28,7 @@ pub fn run(args: &args::Fit, manner: Manner) -> Result<Exit, Error> {
 
 fn variables(args: &args::Fit, manner: Manner) -> Result<(), Error> {
     for path in args.output.iter().chain(&args.html) {
-        check_target(path, args.force)?;
+        check_target(path, args.force, std::slice::from_ref(&args.input))?;
     }
     if let Some(path) = args.output.as_ref().filter(|path| path.extension().is_some_and(|ending| ending == "html")) {
         return Err(Error::usage(format_args!("{}: -o writes an experiment", path.display()))
@@ -40,10 +40,10 @@ fn variables(args: &args::Fit, manner: Manner) -> Result<(), Error> {
             Error::new(format_args!("{}: {missing}", args.input.display()))
                 .hint("leave -o out, and write the model by hand (docs/reference/models.md)")
         })?;
-        write_page(path, |out| out.write_all(text.as_bytes()))?;
+        write_page(path, args.force, |out| out.write_all(text.as_bytes()))?;
     }
     if let Some(path) = &args.html {
-        write_page(path, |out| html::write_fits(&fitted, out))?;
+        write_page(path, args.force, |out| html::write_fits(&fitted, out))?;
     }
     let text = || {
         let next = args.output.as_ref().map(|path| format!("next          flowloom run {}\n", path.display()));

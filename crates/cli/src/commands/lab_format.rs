@@ -1,6 +1,5 @@
 //! `flowloom lab format`: the layout of scripts, and their other form.
 
-use std::io::Write;
 use std::path::Path;
 
 use flowloom::lab::script::expand::is_toml;
@@ -14,7 +13,7 @@ use crate::exit::Exit;
 use crate::output::{self, Manner};
 use crate::scripts;
 use flowloom::Error;
-use flowloom::results::{check_target, write_page};
+use flowloom::targets::{check_target, write_page};
 
 /// Runs the command.
 pub fn run(args: &args::LabFormat, manner: Manner) -> Result<Exit, Error> {
@@ -26,11 +25,12 @@ pub fn run(args: &args::LabFormat, manner: Manner) -> Result<Exit, Error> {
             .hint("--check takes several; otherwise give one at a time"));
     };
     if let Some(path) = &args.output {
-        check_target(path, args.force)?;
+        // A script may be laid out in its own place: it is read as a whole before.
+        check_target(path, args.force, &[])?;
     }
     let Some((_, formatted)) = formatted(script, args.to, manner)? else { return Ok(Exit::Usage) };
     match &args.output {
-        Some(path) => write_page(path, |out| out.write_all(formatted.as_bytes()))?,
+        Some(path) => write_page(path, args.force, |out| out.write_all(formatted.as_bytes()))?,
         None => output::text(&formatted)?,
     }
     Ok(Exit::Done)

@@ -15,7 +15,8 @@ use flowloom::lab::script::expand::whole;
 use flowloom::lab::script::format::format;
 use flowloom::lab::script::parser::Mode;
 use flowloom::lab::script::tree::{Body, Child};
-use flowloom::store::staged::{StagedFolder, take_name};
+use flowloom::store::staged::{StagedFolder, real, take_name};
+use flowloom::targets::check_folder;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -28,14 +29,7 @@ use flowloom::run::of_lab;
 /// Runs the command.
 pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Error> {
     let target = &args.output;
-    let is_taken = fs::read_dir(target).map_or_else(|_| target.exists(), |mut folder| folder.next().is_some());
-    if is_taken && !args.force {
-        return Err(Error::new(format_args!("{} exists already", target.display()))
-            .hint("give another folder to -o, or --force to take its place"));
-    }
-    if target.exists() && !target.is_dir() {
-        return Err(Error::new(format_args!("{} is no folder", target.display())).hint("give another name to -o"));
-    }
+    let is_taken = check(args)?;
     let (file, text) = scripts::read(&args.script)?;
     let whole = whole(&file, &text, Mode::Lenient, &mut scripts::included);
     if !scripts::tell(&whole.files, &whole.found, quiet) {
@@ -47,7 +41,8 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Error> {
         list.extend(hosts_of(file)?.into_iter().filter_map(|(name, address)| Some((name?, address))));
     }
     let name = args.take_up.clone().map_or_else(unique, Ok).map_err(of_lab)?;
-    let folder = StagedFolder::create(target).map_err(|error| cannot(target, &error))?;
+    let end = real(target).map_err(|error| cannot(target, &error))?;
+    let folder = StagedFolder::create(&end).map_err(|error| cannot(target, &error))?;
     let view = Arc::new(View::new(quiet));
     let (hears, watches) = (Arc::clone(&view), Arc::clone(&view));
     let says = (move |command| hears.phase(command), Box::new(move |step: Step<'_>| watches.step(step)) as Watcher);
@@ -72,7 +67,7 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Error> {
     })?;
     let script = format(&Body { children: vec![Child::Block(block)], ..Body::default() });
     let written = write(folder.path(), &name, &script, &outcome).and_then(|()| reports.finish());
-    written.and_then(|()| take_name(folder.path(), target, is_taken)).map_err(|error| cannot(target, &error))?;
+    written.and_then(|()| take_name(folder.path(), &end, is_taken)).map_err(|error| cannot(target, &error))?;
     folder.keep();
     if !quiet {
         outcome.said.iter().for_each(|said| tell!("{}: {}", said.node, said.text));
@@ -90,6 +85,40 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Error> {
     } else {
         Exit::Invalid
     })
+}
+
+/// The files that every folder of results has.
+const MADE: [&str; 2] = ["script.ns", "experiment.json"];
+
+/// Refuses a folder that exists, unless it may be replaced, and in any case one that holds something else than results of a lab; whether
+/// there are some.
+fn check(args: &args::LabRun) -> Result<bool, Error> {
+    let target = &args.output;
+    let mut inputs = vec![args.script.clone(), args.dir.clone()];
+    inputs.extend(args.hosts.clone());
+    check_folder(target, &inputs)?;
+    if fs::symlink_metadata(target).is_err() {
+        return Ok(false);
+    }
+    let is_folder = target.is_dir();
+    if is_folder && fs::read_dir(target).is_ok_and(|mut folder| folder.next().is_none()) {
+        return Ok(false);
+    }
+    if !args.force {
+        return Err(Error::new(format_args!("{} exists already", target.display()))
+            .hint("give another folder to -o, or --force to take its place"));
+    }
+    if target.exists() && !is_folder {
+        return Err(Error::new(format_args!("{} is no folder", target.display())).hint("give another name to -o"));
+    }
+    if is_folder && !MADE.iter().all(|file| target.join(file).is_file()) {
+        return Err(Error::new(format_args!(
+            "{} holds no results of a lab, so --force does not replace it",
+            target.display()
+        ))
+        .hint("give another name to -o"));
+    }
+    Ok(is_folder)
 }
 
 fn cannot(target: &Path, error: &std::io::Error) -> Error {

@@ -2,7 +2,7 @@
 
 use flowloom::report::html;
 use flowloom::report::overhead::text::overhead_text;
-use flowloom::results::{check_target, write_page};
+use flowloom::targets::{check_target, write_page};
 use flowloom::{Datagrams, Error, OverheadOptions, overhead};
 use serde_json::json;
 
@@ -22,13 +22,14 @@ pub fn run(args: &args::Overhead, manner: Manner) -> Result<Exit, Error> {
         payloads: args.payloads.range(),
         capture: args.capture.options(),
     };
+    let manner = manner.beside(&args.html)?;
     if let Some(path) = &args.html {
-        check_target(path, args.force)?;
+        check_target(path, args.force, args.input.as_slice())?;
     }
     manner.start("overhead")?;
     let found = overhead(datagrams, &options, manner.observer().context())?;
     if let Some(path) = &args.html {
-        write_page(path, |out| html::write_overhead(&found, out))?;
+        write_page(path, args.force, |out| html::write_overhead(&found, out))?;
     }
     let text = || {
         let page = args.html.as_ref().map(|path| format!("\npictures      {}\n", path.display()));

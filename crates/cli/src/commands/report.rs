@@ -3,13 +3,18 @@
 use crate::exit::Exit;
 use crate::{args, output};
 use flowloom::Error;
-use flowloom::results::{check_target, load_variants, write_report};
+use flowloom::results::{load_variants, write_report};
+use flowloom::targets::{check_target, is_standard_output};
 
 /// Runs the command.
 pub fn run(args: &args::Report, quiet: bool) -> Result<Exit, Error> {
-    check_target(&args.output, args.force)?;
-    write_report(&load_variants(&args.runs)?, &args.output)?;
-    if !quiet {
+    let is_stream = is_standard_output(&args.output);
+    if is_stream && args.open {
+        return Err(Error::usage("--open shows a file, and -o - writes to standard output").hint("name a file with -o"));
+    }
+    check_target(&args.output, args.force, &args.runs)?;
+    write_report(&load_variants(&args.runs)?, &args.output, args.force)?;
+    if !quiet && !is_stream {
         output::text(&format!("report   {}\n", args.output.display()))?;
     }
     if args.open {

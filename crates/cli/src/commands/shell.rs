@@ -1,8 +1,11 @@
 //! `flowloom shell`: a program of the user's inside a side of a live run.
 
+use std::io::ErrorKind;
+use std::path::Path;
 use std::slice;
 
 use flowloom::core::workload::LinkSide;
+use flowloom::input::{self, Kind};
 use flowloom::live::guests::Guest;
 use flowloom::results::REPORT_FILE;
 use flowloom::{Driver, Error, RunOptions, run_files};
@@ -14,6 +17,7 @@ use crate::output::Manner;
 
 /// Runs the command.
 pub fn run(args: &args::Shell, verbose: bool) -> Result<Exit, Error> {
+    refuse_others(&args.experiment)?;
     let side = match args.side {
         args::GuestSide::Left => LinkSide::Left,
         args::GuestSide::Right => LinkSide::Right,
@@ -35,7 +39,7 @@ pub fn run(args: &args::Shell, verbose: bool) -> Result<Exit, Error> {
         ..RunOptions::default()
     };
     // The terminal is the program's.
-    let manner = Manner { quiet: true, verbose, form: Form { json: false, json_stream: false } };
+    let manner = Manner { quiet: true, verbose, form: Form { json: false, json_stream: false }, gives_way: false };
     let ran = run_files(slice::from_ref(&args.experiment), &options, manner.observer().context())?;
     let Some(code) = ran.guest_code else {
         return Ok(if ran.is_invalid() { Exit::Invalid } else { Exit::Done });
@@ -44,4 +48,21 @@ pub fn run(args: &args::Shell, verbose: bool) -> Result<Exit, Error> {
         ran.conclusions.first().map_or_else(String::new, |one| one.summary.verdict.accounted.word.to_string());
     tell!("flowloom: {verdict}; run {0}, report {0}/{REPORT_FILE}", ran.folder.display());
     Ok(Exit::OfProgram(code))
+}
+
+/// Refuses what is no experiment: a program runs over the link of one.
+fn refuse_others(path: &Path) -> Result<(), Error> {
+    let shown = path.display();
+    if let Err(error) = std::fs::metadata(path) {
+        return Err(match error.kind() {
+            ErrorKind::NotFound => Error::new(format_args!("{shown}: there is no such file"))
+                .hint("shell runs a program over the link of an experiment (.toml); flowloom init writes one"),
+            _ => Error::new(format_args!("{shown}: {error}")),
+        });
+    }
+    match input::kind(path) {
+        Kind::Experiment => Ok(()),
+        kind => Err(Error::usage(format_args!("{shown} is {}, and shell takes an experiment (.toml)", kind.words()))
+            .hint(format_args!("write one that replays it: flowloom init --from {shown} -o experiment.toml"))),
+    }
 }

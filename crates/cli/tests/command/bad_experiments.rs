@@ -185,3 +185,34 @@ fn options_that_cannot_be_are_named_by_their_key() {
     }
     assert!(bench.names().is_empty());
 }
+
+#[test]
+fn all_that_is_wrong_with_a_load_is_told() {
+    let bench = Bench::new();
+    let load = "method = \"thinning\"\nfactor = 3.0\ntarget = \"5mbit\"\nblock = \"5s\"\nduration = \"1s\"\n";
+    bench.file("e.toml", format!("[workload]\nsource = \"c.pcap\"\n[workload.load]\n{load}").as_bytes());
+    let words =
+        ["load.factor and target both say", "load.block is a key of method", "load.duration is a key of the methods"];
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(2, &words);
+}
+
+#[test]
+fn unknown_keys_in_lists_name_their_table() {
+    let bench = Bench::new();
+    bench.file("e.toml", b"[[tcp.classes]]\nname = \"a\"\nshare = \"5%\"\ntcp.sack = \"on\"\n[[tcp.classes]]\nname = \"b\"\nshare = \"5%\"\ntcp.mss = 5\n");
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(2, &["e.toml:8: unknown key \"mss\" in tcp.classes[1].tcp"]);
+}
+
+#[test]
+fn texts_that_are_not_utf8_have_a_place() {
+    let bench = Bench::new();
+    bench.file("rules.toml", b"[[rule]]\nmetric = \"\xff\"\n");
+    bench
+        .flowloom(&["compare", "r", "s", "--check", "rules.toml"])
+        .failed(2, &["rules.toml:2:11: this is not UTF-8", "0xff at offset 19"]);
+    bench.file("trace", b"1\n\xfe\n");
+    bench.file("t.toml", b"measure.duration = \"1s\"\nnetwork.bottleneck.trace = \"trace\"\n[[sources]]\nname = \"s\"\nkind = \"bulk\"\n");
+    bench
+        .flowloom(&["run", "t.toml", "-o", "r"])
+        .failed(2, &["trace:2: this is not UTF-8 text: byte 0xfe at offset 2"]);
+}

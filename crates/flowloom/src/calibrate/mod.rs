@@ -4,7 +4,6 @@ mod search;
 
 use std::convert::Infallible;
 use std::fmt::{Display, Write as _};
-use std::io::Write as _;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
@@ -17,6 +16,7 @@ use flowloom_models::generate::SourceModel;
 use flowloom_report::statistics::{LongEnough, RunLength};
 use flowloom_report::words::thousands;
 use flowloom_sim::{Classed, Config, LinkConfig, Progress as SimProgress};
+use flowloom_store::staged::{StagedFolder, real, take_name};
 use serde_json::{Value, json};
 
 use crate::context::{Context, Progress, Step};
@@ -24,8 +24,8 @@ use crate::error::{Error, KeyError};
 use crate::experiment::{Experiment, Quantity, RateChoice, Shape, Source};
 use crate::input::{self, Kind};
 use crate::parallel::{at_once, threads};
-use crate::results;
 use crate::run::{Senders, config};
+use crate::targets::{check_target, is_standard_output, write_pages};
 use crate::warning::Warning;
 use crate::workload::generation::Generation;
 use crate::workload::{load, source};
@@ -113,9 +113,8 @@ pub fn calibrate(file: &Path, options: &CalibrateOptions, context: Context<'_>) 
         return Err(Error::usage(format_args!("{name}: this is no experiment, whose name ends in .toml"))
             .hint("write the model and the link into one: `flowloom calibrate --help` has an example"));
     }
-    if let Some(folder) = options.target.as_deref().filter(|folder| folder.exists() && !options.replace) {
-        return Err(Error::new(format_args!("{}: exists already", folder.display()))
-            .hint("--force writes into it, -o writes elsewhere"));
+    if let Some(folder) = &options.target {
+        check_folder(folder, options.replace, file, &options.loads)?;
     }
     let mut experiment = Experiment::read(file)?;
     if let Some(seed) = options.seed {
@@ -387,20 +386,59 @@ impl<'a> Job<'a> {
         text
     }
 
-    /// Writes the table, and an experiment with the rates of each load.
+    /// Writes the table, and an experiment with the rates of each load: a new folder gets its name when all is in it, and files in a folder
+    /// that exists get theirs together.
     fn save(&self, rows: &[Row], sources: &[Source], folder: &Path, experiment: &Path) -> Result<(), Error> {
-        std::fs::create_dir_all(folder).map_err(|error| Error::new(format_args!("{}: {error}", folder.display())))?;
-        results::write_page(&folder.join(TABLE), |out| writeln!(out, "{:#}", self.object(rows)))?;
-        let stem = experiment.file_stem().unwrap_or_default().to_string_lossy();
+        let mut pages = vec![(TABLE.to_owned(), format!("{:#}\n", self.object(rows)))];
         for row in rows {
             let mut loaded = self.experiment.clone();
             loaded.workload.model = Some(row.model.clone());
             loaded.sources = sources.to_vec();
-            let name = format!("{stem}-{}.toml", percent(row.load).replace(" %", ""));
-            results::write_page(&folder.join(name), |out| out.write_all(loaded.to_toml().as_bytes()))?;
+            pages.push((name_of(row.load, experiment), loaded.to_toml()));
         }
+        let within = |folder: &Path| -> Vec<(PathBuf, String)> {
+            pages.iter().map(|(name, text)| (folder.join(name), text.clone())).collect()
+        };
+        if folder.is_dir() {
+            return write_pages(&within(folder), true);
+        }
+        let cannot = |error| Error::new(format_args!("{}: {error}", folder.display()));
+        let end = real(folder).map_err(cannot)?;
+        if let Some(parent) = end.parent() {
+            std::fs::create_dir_all(parent).map_err(cannot)?;
+        }
+        let staged = StagedFolder::create(&end).map_err(cannot)?;
+        write_pages(&within(staged.path()), false)?;
+        take_name(staged.path(), &end, false).map_err(cannot)?;
+        staged.keep();
         Ok(())
     }
+}
+
+/// Refuses a folder that exists, unless it may be written into, and to replace an input in it.
+fn check_folder(folder: &Path, replace: bool, file: &Path, loads: &[f64]) -> Result<(), Error> {
+    let shown = folder.display();
+    if is_standard_output(folder) {
+        return Err(Error::usage(format_args!("{shown}: this output is a folder, not one stream"))
+            .hint("-o names a folder; --json prints the table on standard output"));
+    }
+    let is_there = std::fs::symlink_metadata(folder).is_ok();
+    if is_there && !replace {
+        return Err(
+            Error::new(format_args!("{shown}: exists already")).hint("--force writes into it, -o writes elsewhere")
+        );
+    }
+    if is_there && std::fs::metadata(folder).is_ok_and(|found| !found.is_dir()) {
+        return Err(Error::new(format_args!("{shown}: is no folder")).hint("give another name to -o"));
+    }
+    let names = loads.iter().map(|load| name_of(*load, file)).chain([TABLE.to_owned()]);
+    names.into_iter().try_for_each(|name| check_target(&folder.join(name), replace, &[file.to_owned()]))
+}
+
+/// The name of the experiment of a load.
+fn name_of(load: f64, experiment: &Path) -> String {
+    let stem = experiment.file_stem().unwrap_or_default().to_string_lossy();
+    format!("{stem}-{}.toml", percent(load).replace(" %", ""))
 }
 
 /// Whether higher loads have higher rates.

@@ -338,6 +338,19 @@ impl Experiment {
             || self.sources_draw()
     }
 
+    /// Refuses keys about a workload, for an experiment in which only sources send.
+    pub(crate) fn refuse_workload_keys(&self) -> Result<(), Error> {
+        let table = |workload: &Workload| toml::Table::try_from(workload).unwrap_or_default();
+        let (given, usual) = (table(&self.workload), table(&Workload::default()));
+        // A default that is written out changes nothing with a workload either.
+        let others = given.iter().filter(|(key, value)| usual.get(*key) != Some(value));
+        let mut keys: Vec<String> = others.map(|(key, _)| format!("workload.{key}")).collect();
+        keys.extend(self.run.variation().map(|_| "run.vary".to_owned()));
+        const PROBLEM: &str = "is about a workload, and only sources send: leave it out, or give workload.source";
+        let errors = keys.into_iter().map(|key| Error::from(KeyError::new(key, PROBLEM)));
+        Error::all(errors).map_or(Ok(()), Err)
+    }
+
     /// Whether the sources depend on the seed.
     pub fn sources_draw(&self) -> bool {
         self.sources.iter().any(|source| source.draws(&self.tcp))

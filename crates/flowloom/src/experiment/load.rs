@@ -72,49 +72,48 @@ const MOST_FACTOR: f64 = 1e6;
 const BLOCKS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(300)];
 
 impl Load {
-    /// Checks what no type can refuse.
-    pub fn check(&self) -> Result<(), KeyError> {
-        let Some(method) = self.method else {
-            let only =
-                self.factor.is_none() && self.target.is_none() && self.block.is_none() && self.duration.is_none();
-            return match (&self.shuffle, only) {
-                (Some(shuffle), true) if !shuffle.value.is_zero() => Ok(()),
-                (Some(_), true) => Err(KeyError::new("shuffle", "must be above zero")),
-                _ => Err(KeyError::new("method", "is missing: thinning, poisson, blocks or start-times")),
-            };
-        };
+    /// All that no type can refuse.
+    pub fn problems(&self) -> Vec<KeyError> {
+        let mut found = Vec::new();
+        let mut add = |key: &str, problem: &dyn std::fmt::Display| found.push(KeyError::new(key, problem));
         if self.factor.is_some() && self.target.is_some() {
-            return Err(KeyError::new("factor", "and target both say how much: leave out one"));
+            add("factor", &"and target both say how much: leave out one");
         }
         if let Some(factor) = self.factor.filter(|factor| !(*factor > 0.0 && *factor <= MOST_FACTOR)) {
-            return Err(KeyError::new(
-                "factor",
-                format_args!("of {factor} must be above 0 and at most {MOST_FACTOR:e}"),
-            ));
+            add("factor", &format_args!("of {factor} must be above 0 and at most {MOST_FACTOR:e}"));
         }
         if let Some(target) = self.target.as_ref().filter(|target| target.value.bits_per_second().is_none()) {
-            return Err(KeyError::new("target", format_args!("of {target} is no load")));
+            add("target", &format_args!("of {target} is no load"));
         }
-        if self.block.is_some() && method != Method::Blocks {
-            return Err(KeyError::new("block", "is a key of method = \"blocks\""));
+        match self.method {
+            None => {
+                let only =
+                    self.factor.is_none() && self.target.is_none() && self.block.is_none() && self.duration.is_none();
+                if !only || self.shuffle.is_none() {
+                    add("method", &"is missing: thinning, poisson, blocks or start-times");
+                }
+            }
+            Some(method) => {
+                if self.block.is_some() && method != Method::Blocks {
+                    add("block", &"is a key of method = \"blocks\"");
+                }
+                if self.duration.is_some() && !matches!(method, Method::Blocks | Method::Poisson) {
+                    add("duration", &"is a key of the methods that draw: poisson and blocks");
+                }
+                if method == Method::StartTimes && self.by == By::Connections {
+                    add("by", &"is about methods that choose connections, and this one keeps all");
+                }
+            }
         }
-        if let Some(block) = &self.block
-            && !(BLOCKS[0]..=BLOCKS[1]).contains(&block.value)
-        {
-            return Err(KeyError::new("block", format_args!("of {block} must be from {} to {}", BLOCKS[0], BLOCKS[1])));
-        }
-        if self.duration.is_some() && !matches!(method, Method::Blocks | Method::Poisson) {
-            return Err(KeyError::new("duration", "is a key of the methods that draw: poisson and blocks"));
+        if let Some(block) = self.block.as_ref().filter(|block| !(BLOCKS[0]..=BLOCKS[1]).contains(&block.value)) {
+            add("block", &format_args!("of {block} must be from {} to {}", BLOCKS[0], BLOCKS[1]));
         }
         for (key, value) in [("duration", &self.duration), ("shuffle", &self.shuffle)] {
             if value.as_ref().is_some_and(|value| value.value.is_zero()) {
-                return Err(KeyError::new(key, "must be above zero"));
+                add(key, &"must be above zero");
             }
         }
-        if method == Method::StartTimes && self.by == By::Connections {
-            return Err(KeyError::new("by", "is about methods that choose connections, and this one keeps all"));
-        }
-        Ok(())
+        found
     }
 
     /// How long connections of the new workload start, if that is said.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 use toml::de::DeTable;
 
-use flowloom_core::keys::walk::{Checks, Problem, ProblemKind, walk};
+use flowloom_core::keys::walk::{Checks, KeyPath, Problem, ProblemKind, Step, walk};
 use flowloom_core::keys::{Amount, Written};
 use flowloom_models::generate::harpoon::Block;
 use flowloom_models::generate::netspec;
@@ -79,7 +79,14 @@ const MOST_ERRORS: usize = 20;
 /// A problem as an error.
 fn error(problem: &Problem) -> Error {
     let known = problem.kind.known();
-    let mut error = Error::usage(problem);
+    // Of several tables of one name the key alone does not say which.
+    let is_item = |table: &KeyPath| table.steps().iter().any(|step| matches!(step, Step::Item(_)));
+    let mut error = match problem.path.split_last() {
+        Some((_, table)) if matches!(problem.kind, ProblemKind::UnknownKey { .. }) && is_item(&table) => {
+            Error::usage(format_args!("{problem} in {table}"))
+        }
+        _ => Error::usage(problem),
+    };
     if !known.is_empty() {
         error = error.note(format_args!("known: {}", known.join(", ")));
     }

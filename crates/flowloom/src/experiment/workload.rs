@@ -79,9 +79,8 @@ impl Workload {
         }
         let of_model = self.model.iter().flat_map(SourceModel::problems);
         found.extend(of_model.map(|error| KeyError::new(error.key, error.problem).within("workload.model")));
-        if let Some(Err(error)) = self.load.as_ref().map(Load::check) {
-            found.push(error.within("workload.load"));
-        }
+        let of_load = self.load.iter().flat_map(Load::problems);
+        found.extend(of_load.map(|error| error.within("workload.load")));
         found
     }
 

@@ -9,10 +9,12 @@ use flowloom_core::wire::{Decoder, Parsed, SetAside, SetAsideCounts};
 use flowloom_core::workload::ConnectionVector;
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::capture::{self, CaptureError, Captures, Format, Input, LiveOptions};
+use flowloom_store::interrupt::Interrupt;
 
 use crate::clock::Stopwatch;
 use crate::context::{Context, Event, Progress, Step};
 use crate::error::Error;
+use crate::workload::load::interrupted;
 
 pub(crate) mod options;
 mod outcome;
@@ -35,7 +37,8 @@ pub fn vectors(
     context: Context<'_>,
     sink: impl FnMut(ConnectionVector) -> Result<(), Error> + Send,
 ) -> Result<Extracted, Error> {
-    extract(open(paths, options)?, options, hosts, scratch, context, |_, _, _| (), sink)
+    let (captures, interrupt) = open(paths, options, context)?;
+    extract(captures, interrupt, options, hosts, scratch, context, |_, _, _| (), sink)
 }
 
 /// As [`vectors`] of one path where nobody asks for addresses, and shows `watch` every packet on the way: its time, what it carries, its
@@ -50,14 +53,20 @@ pub fn watched(
     watch: impl FnMut(Time, &Result<Parsed, SetAside>, u32) + Send,
     sink: impl FnMut(ConnectionVector) -> Result<(), Error> + Send,
 ) -> Result<Extracted, Error> {
-    let captures = open(&[path.to_owned()], options)?;
-    extract(captures, options, &mut AddressBook::default(), &std::env::temp_dir(), context, watch, sink)
+    let (captures, interrupt) = open(&[path.to_owned()], options, context)?;
+    extract(captures, interrupt, options, &mut AddressBook::default(), &std::env::temp_dir(), context, watch, sink)
 }
 
-fn open(paths: &[PathBuf], options: &CaptureOptions) -> Result<Captures, Error> {
+/// Opens captures, and what ends the reading of those that are pipes.
+fn open(paths: &[PathBuf], options: &CaptureOptions, context: Context<'_>) -> Result<(Captures, Interrupt), Error> {
     let inputs: Vec<Input> = paths.iter().map(Input::from_argument).collect();
     let reading = capture::Options { truncation: options.truncation, ..capture::Options::default() };
-    Captures::open(&inputs, reading).map_err(|error| unreadable(&error, 0))
+    let interrupt = context.interrupt();
+    match Captures::open_until(&inputs, reading, &interrupt) {
+        Ok(captures) => Ok((captures, interrupt)),
+        Err(_) if interrupt.has_cut() => Err(interrupted()),
+        Err(error) => Err(unreadable(&error, 0)),
+    }
 }
 
 /// Captures from `interface` until the time is over, so many packets have passed, or the user stops it: all three are
@@ -81,11 +90,13 @@ pub fn live(
         LiveOptions { promiscuous: !live.no_promiscuous, most_packets: live.packets, ..LiveOptions::default() };
     let captures = Captures::live(interface, capturing, Box::new(stop)).map_err(|error| unreadable(&error, 0))?;
     context.event(&Event::Capturing(interface));
-    extract(captures, options, hosts, scratch, context, |_, _, _| (), sink)
+    extract(captures, Interrupt::never(), options, hosts, scratch, context, |_, _, _| (), sink)
 }
 
+#[expect(clippy::too_many_arguments, reason = "what three functions have in common")]
 fn extract(
     captures: Captures,
+    interrupt: Interrupt,
     options: &CaptureOptions,
     hosts: &mut AddressBook,
     scratch: &Path,
@@ -111,6 +122,7 @@ fn extract(
     let total = captures.inputs().iter().map(|input| input.total_bytes).sum::<Option<u64>>();
     let mut reader = Reader {
         captures,
+        interrupt,
         decoder: Decoder::default(),
         front: Front::new(&machine),
         packets_set_aside: SetAsideCounts::default(),
@@ -149,6 +161,8 @@ fn extract(
 /// From captures to packets for extraction.
 struct Reader<'a, W> {
     captures: Captures,
+    /// What ends the reading of pipes.
+    interrupt: Interrupt,
     decoder: Decoder,
     front: Front,
     packets_set_aside: SetAsideCounts,
@@ -166,8 +180,14 @@ struct Reader<'a, W> {
 impl<W: FnMut(Time, &Result<Parsed, SetAside>, u32)> Reader<'_, W> {
     /// Reads a round of packets, each to those of its part.
     fn read(&mut self, of_parts: &mut [Vec<Packet>]) -> Result<End, Error> {
-        let unreadable_after = |packets: u64| move |error: CaptureError| unreadable(&error, packets);
-        while let Some(packet) = self.captures.next_packet().map_err(unreadable_after(self.packets))? {
+        loop {
+            let packet = match self.captures.next_packet() {
+                Ok(Some(packet)) => packet,
+                Ok(None) => break,
+                // What was read until then is kept.
+                Err(_) if self.interrupt.has_cut() => break,
+                Err(error) => return Err(unreadable(&error, self.packets)),
+            };
             if self.packets == 0 {
                 self.front.begin(packet.time);
             }

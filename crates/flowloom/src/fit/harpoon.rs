@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::experiment::Quantity;
 use crate::extraction::CaptureOptions;
 use crate::input::Kind;
-use crate::results::{check_target, write_page};
+use crate::targets::{check_target, is_standard_output, write_page};
 use crate::warning::Warning;
 use crate::workload::hosts::{HostChoice, HostOptions};
 use crate::workload::load;
@@ -62,10 +62,19 @@ pub fn fit_harpoon(input: &Path, wanted: &HarpoonFitOptions, context: Context<'_
     let options = options(wanted)?;
     let pools = pools(wanted)?;
     let targets = targets(wanted);
-    for path in &targets {
-        check_target(path, wanted.replace)?;
+    if let [one, _] = &targets[..]
+        && wanted.target.as_deref().is_some_and(is_standard_output)
+    {
+        return Err(Error::usage(format_args!(
+            "--per-side writes two files, such as {}, not one stream",
+            one.display()
+        ))
+        .hint("name a file with -o"));
     }
     let paths = [input.to_owned()];
+    for path in &targets {
+        check_target(path, wanted.replace, &paths)?;
+    }
     // Sessions are between hosts; which ones they were is not needed.
     let hosts = HostOptions { keep: Some(HostChoice::Number), ..HostOptions::default() };
     // Harpoon's own input is flow records of one direction, as a router exports them of what comes in; a capture of one direction
@@ -89,7 +98,7 @@ pub fn fit_harpoon(input: &Path, wanted: &HarpoonFitOptions, context: Context<'_
     let plugins: Vec<Plugin> =
         found.directions.iter().flat_map(|direction| direction.plugins(pools, options.seed)).collect();
     for (path, plugins) in targets.iter().zip(parts(wanted, plugins)) {
-        write_page(path, |out| harpoon::write(&plugins, out))?;
+        write_page(path, wanted.replace, |out| harpoon::write(&plugins, out))?;
     }
     Ok(FittedHarpoon { fit, files: targets })
 }

@@ -124,7 +124,9 @@ mod tests {
         std::fs::write(&file, text).unwrap();
         let options =
             RunOptions { on: Driver::Lab("hosts.toml".into()), lab: "my lab".into(), ..RunOptions::default() };
-        let plan = Plan::of_files(std::slice::from_ref(&file), &options).unwrap();
+        let plan =
+            Plan::of_files(std::slice::from_ref(&file), &options, &flowloom_store::interrupt::Interrupt::never())
+                .unwrap();
         let command = command(&plan, &options, 3);
         assert!(command.ends_with("x.toml --on lab:hosts.toml --lab 'my lab' --seed 3"), "{command}");
         assert_eq!(options.on.name(), "lab");

@@ -16,7 +16,7 @@ use flowloom_live::remote::backend::Hosts;
 use flowloom_store::regular;
 use serde::Deserialize;
 
-use crate::error::Error;
+use crate::error::{Error, decoded};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,7 +34,8 @@ struct Sides {
 }
 
 fn read(path: &Path) -> Result<HostsFile, Error> {
-    let text = regular::read_text(path).map_err(|error| Error::new(format_args!("{}: {error}", path.display())))?;
+    let bytes = regular::read(path).map_err(|error| Error::new(format_args!("{}: {error}", path.display())))?;
+    let text = decoded(bytes, &path.display().to_string(), "a file of hosts is text in UTF-8")?;
     toml::from_str(&text)
         .map_err(|error| Error::usage(format_args!("{}: {}", path.display(), error.to_string().trim_end())))
 }

@@ -96,7 +96,6 @@ impl<'a> Job<'a> {
         };
         let not_begun = plan.experiment.run.seeds.len() - runs.len();
         let guest_code = *locked(&self.guest);
-        self.keep_workloads()?;
         Ok(Ran { folder: plan.target.clone(), runs, conclusions, not_begun, guest_code })
     }
 
@@ -104,18 +103,20 @@ impl<'a> Job<'a> {
     fn single(&self, seed: u64) -> Result<(Run, Conclusion), Error> {
         let Setup { plan, options, .. } = self.setup;
         let progress = self.progress(1);
-        self.simulate(seed, &plan.target, &progress, threads(options.jobs) > 1)
+        let run = self.simulate(seed, &plan.target, &progress, threads(options.jobs) > 1).map_err(Failed::told)?;
+        self.keep_workloads(&plan.target)?;
+        Ok(run)
     }
 
-    /// Moves workloads that were made for these runs into their folders.
-    fn keep_workloads(self) -> Result<(), Error> {
-        let Setup { plan, workloads, .. } = self.setup;
+    /// Moves workloads that were made for these runs into their folders, which are in `whole` or are it.
+    fn keep_workloads(&self, whole: &Path) -> Result<(), Error> {
+        let Setup { plan, workloads, .. } = &self.setup;
         let shared = workloads.len() == 1;
-        for (prepared, seed) in workloads.into_iter().zip(&plan.experiment.run.seeds) {
-            let folder = RunIndex::seed_folder(&plan.target, *seed);
+        for (prepared, seed) in workloads.iter().zip(&plan.experiment.run.seeds) {
+            let folder = RunIndex::seed_folder(whole, *seed);
             // A run that was not begun has no folder to keep it in.
             match shared {
-                true => prepared.source.keep(&plan.target)?,
+                true => prepared.source.keep(whole)?,
                 false if folder.is_dir() => prepared.source.keep(&folder)?,
                 false => {}
             }
@@ -146,11 +147,8 @@ impl<'a> Job<'a> {
         let mut completed: Completed = completed.into_iter().flatten().collect();
         let Completed { runs, conclusions } = &mut completed;
         let index = RunIndex::of_seeds(runs.iter().map(|run| run.facts.seed));
-        if let Some(error) = failed.into_iter().find_map(Result::err) {
-            return Err(match kept(&index, whole) {
-                Some(note) => error.note(note),
-                None => error,
-            });
+        if let Some(failed) = failed.into_iter().find_map(Result::err) {
+            return Err(kept(failed, &index, whole, &plan.target));
         }
         let not_begun = seeds.len() - runs.len();
         if not_begun > 0 {
@@ -158,6 +156,7 @@ impl<'a> Job<'a> {
         }
         index.write(whole.path()).map_err(Error::new)?;
         write_own_report(runs, conclusions, whole.path())?;
+        self.keep_workloads(whole.path())?;
         whole.finish().map_err(Error::new)?;
         Ok(completed)
     }
@@ -169,18 +168,18 @@ impl<'a> Job<'a> {
     }
 
     /// One run, from the workload file to a complete run folder with its report; `beside` other threads that read and
-    /// write, or all on this one. Of a run that fails, the error says where what was recorded is.
+    /// write, or all on this one.
     fn simulate(
         &self,
         seed: u64,
         target: &Path,
         progress: &Progress<'_>,
         beside: bool,
-    ) -> Result<(Run, Conclusion), Error> {
+    ) -> Result<(Run, Conclusion), Failed> {
         let mut folder = PathBuf::new();
-        self.record(seed, target, progress, beside, &mut folder).map_err(|error| match folder.is_dir() {
-            true => error.note(format_args!("what was recorded is in {}", folder.display())).hint(KEPT),
-            false => error,
+        self.record(seed, target, progress, beside, &mut folder).map_err(|error| Failed {
+            error,
+            recorded: Some(folder).filter(|folder| folder.is_dir()).map(PathBuf::into_boxed_path),
         })
     }
 
@@ -269,17 +268,51 @@ impl<'a> Job<'a> {
 /// What to do with what was recorded of a run that failed.
 const KEPT: &str = "describe, compare and report read it; remove it if you do not need it";
 
-/// Keeps the runs of `index`, which are complete, where another failed: the seeds that are kept. Nothing is kept of runs that were to
-/// replace others, and where there is no room for an index.
-fn kept(index: &RunIndex, whole: IndexFolder) -> Option<String> {
-    let folder = whole.path().to_owned();
-    if index.runs.is_empty() || whole.is_staged() {
-        return None;
+/// A run that failed.
+struct Failed {
+    error: Error,
+    /// The folder of what was recorded, if it is left.
+    recorded: Option<Box<Path>>,
+}
+
+impl Failed {
+    /// The error, which says where what was recorded is.
+    fn told(self) -> Error {
+        let Failed { error, recorded } = self;
+        match recorded {
+            Some(folder) => error.note(format_args!("what was recorded is in {}", folder.display())).hint(KEPT),
+            None => error,
+        }
     }
-    index.write(&folder).ok()?;
-    whole.finish().ok()?;
+}
+
+/// Keeps the runs of `index`, which are complete, where another failed, and what was recorded of that one; the error says what is where.
+/// The folder gets its name `target` if it holds a complete run and takes no other's place.
+fn kept(failed: Failed, index: &RunIndex, whole: IndexFolder, target: &Path) -> Error {
+    let has_runs = !index.runs.is_empty();
+    if !has_runs && failed.recorded.is_none() {
+        return failed.error;
+    }
+    let is_named = has_runs && !whole.replaces();
+    let staged = whole.path().to_owned();
+    // What cannot be listed, because there is no room for instance, is there all the same.
+    let is_listed = has_runs && index.write(&staged).is_ok();
+    let folder = if !is_named {
+        whole.keep()
+    } else if whole.finish().is_ok() {
+        target.to_owned()
+    } else {
+        staged.clone()
+    };
+    // The folder of what was recorded has moved with all the others.
+    let moved = failed.recorded.as_deref().and_then(|recorded| recorded.strip_prefix(&staged).ok());
+    let recorded = moved.map(|name| folder.join(name).into_boxed_path()).or_else(|| failed.recorded.clone());
+    let error = Failed { recorded, ..failed }.told();
+    if !is_listed {
+        return error;
+    }
     let seeds: Vec<String> = index.runs.iter().map(|run| run.seed.to_string()).collect();
-    Some(format!("complete are the runs of seeds {} in {}", seeds.join(", "), folder.display()))
+    error.note(format_args!("complete are the runs of seeds {} in {}", seeds.join(", "), folder.display()))
 }
 
 /// Closes the tables, measures the run by them, and gives the folder its answer, its report and its name.

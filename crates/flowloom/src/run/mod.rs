@@ -44,6 +44,7 @@ use flowloom_store::run_folder::{RunIndex, RunWriter};
 use crate::context::Context;
 use crate::error::Error;
 use crate::experiment::Experiment;
+use crate::targets::{check_folder, is_standard_output};
 
 pub(crate) use changes::changes;
 pub(crate) use config::config;
@@ -64,7 +65,7 @@ use workloads::{datagram_flows, workloads};
 /// # Errors
 /// What is wrong with the experiment or its workload; what the driver or the disk could not do.
 pub fn run(experiment: Experiment, options: &RunOptions, context: Context<'_>) -> Result<Ran, Error> {
-    perform(&Plan::of_experiment(experiment, options)?, options, context)
+    perform(&Plan::of_experiment(experiment, options, &context.interrupt())?, options, context)
 }
 
 /// Runs `inputs`: one experiment file, or captures, a workload or other files of vectors through the default network.
@@ -72,7 +73,7 @@ pub fn run(experiment: Experiment, options: &RunOptions, context: Context<'_>) -
 /// # Errors
 /// Those of [`run`]; inputs that do not go together.
 pub fn run_files(inputs: &[PathBuf], options: &RunOptions, context: Context<'_>) -> Result<Ran, Error> {
-    perform(&Plan::of_files(inputs, options)?, options, context)
+    perform(&Plan::of_files(inputs, options, &context.interrupt())?, options, context)
 }
 
 fn perform(plan: &Plan, options: &RunOptions, context: Context<'_>) -> Result<Ran, Error> {
@@ -91,6 +92,9 @@ fn perform(plan: &Plan, options: &RunOptions, context: Context<'_>) -> Result<Ra
 
 /// Refuses a target that exists before a long extraction, not after it.
 fn refuse_existing(plan: &Plan, options: &RunOptions, several: bool) -> Result<(), Error> {
+    if options.replace || is_standard_output(&plan.target) {
+        check_folder(&plan.target, &plan.files(options))?;
+    }
     if several {
         return RunIndex::check(&plan.target, options.replace).map_err(Error::new);
     }

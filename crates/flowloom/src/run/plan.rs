@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use flowloom_core::path::Trace;
 use flowloom_sim::Config;
+use flowloom_store::interrupt::Interrupt;
 use flowloom_store::mahimahi;
 
 use crate::clock;
 use crate::error::{Error, ErrorKind, KeyError};
 use crate::experiment::{Experiment, Pair, Quantity};
 use crate::input::{self, Kind};
-use crate::run::options::RunOptions;
+use crate::run::options::{Driver, Overrides, RunOptions};
+use crate::workload::load::interrupted;
 use crate::workload::source::file_name;
 
 /// Everything resolved but the workload's own facts.
@@ -35,22 +37,22 @@ pub struct Plan {
 
 impl Plan {
     /// Reads the experiment among `inputs`, or makes one of the defaults.
-    pub fn of_files(inputs: &[PathBuf], options: &RunOptions) -> Result<Plan, Error> {
+    pub fn of_files(inputs: &[PathBuf], options: &RunOptions, interrupt: &Interrupt) -> Result<Plan, Error> {
         let Some(first) = inputs.first() else {
             return Err(Error::usage("there is nothing to run").hint("name an experiment, a capture or a workload"));
         };
         let experiments = inputs.iter().filter(|path| input::kind(path) == Kind::Experiment).count();
         match (experiments, inputs.len()) {
-            (0, _) => Plan::new(Experiment::default(), inputs, None, options),
-            (_, 1) => Plan::new(Experiment::read(first)?, inputs, Some(first), options),
+            (0, _) => Plan::new(Experiment::default(), inputs, None, options, interrupt),
+            (_, 1) => Plan::new(Experiment::read(first)?, inputs, Some(first), options, interrupt),
             _ => Err(Error::usage("an experiment file is run alone").hint("it names its workload itself")),
         }
     }
 
     /// The plan of an experiment that was made in memory.
-    pub fn of_experiment(experiment: Experiment, options: &RunOptions) -> Result<Plan, Error> {
+    pub fn of_experiment(experiment: Experiment, options: &RunOptions, interrupt: &Interrupt) -> Result<Plan, Error> {
         experiment.check()?;
-        Plan::new(experiment, &[], None, options)
+        Plan::new(experiment, &[], None, options, interrupt)
     }
 
     fn new(
@@ -58,6 +60,7 @@ impl Plan {
         inputs: &[PathBuf],
         file: Option<&PathBuf>,
         options: &RunOptions,
+        interrupt: &Interrupt,
     ) -> Result<Plan, Error> {
         let is_stated = file.is_some() || inputs.is_empty();
         let file = file.map(PathBuf::as_path);
@@ -73,8 +76,15 @@ impl Plan {
                 input::refuse_idle_options(&options.capture, kind, source)?;
                 kind
             }
-            None => Kind::Experiment,
+            None => {
+                input::refuse_reading_options(&options.capture, "this experiment reads no capture")?;
+                Kind::Experiment
+            }
         };
+        if sources.is_empty() && experiment.workload.model.is_none() && !experiment.sources.is_empty() {
+            refuse_workload_options(&options.overrides)?;
+            experiment.refuse_workload_keys().map_err(|error| located(error, file))?;
+        }
         options.overrides.apply(&mut experiment);
         experiment.resolve_vary(!sources.is_empty());
         experiment.workload.missing = options.capture.missing.unwrap_or(experiment.workload.missing);
@@ -85,7 +95,7 @@ impl Plan {
             return Err(located(error, file));
         }
         let captured = captured(options.pcap.as_deref(), &mut experiment)?;
-        let traces = traces(&experiment).map_err(|error| located(error, file))?;
+        let traces = traces(&experiment, interrupt).map_err(|error| located(error, file))?;
         let stem = match inputs.first().or(sources.first()) {
             Some(first) if !options.capture.anonymize => stem(first),
             _ => "run".to_owned(),
@@ -106,6 +116,16 @@ impl Plan {
         located(error, self.file.as_deref())
     }
 
+    /// Every file that the run reads.
+    pub fn files(&self, options: &RunOptions) -> Vec<PathBuf> {
+        let mut files = [&self.inputs[..], &self.sources].concat();
+        files.extend(self.experiment.files());
+        if let Driver::Lab(hosts) = &options.on {
+            files.extend([hosts.clone(), options.lab.clone()]);
+        }
+        files
+    }
+
     /// Whether connections are replayed, and not only sources send.
     pub fn has_workload(&self) -> bool {
         !self.sources.is_empty() || self.experiment.workload.model.is_some()
@@ -121,6 +141,22 @@ impl Plan {
                 Some(opening).filter(|opening| *opening < end).unwrap_or_default()..end
             }
         }
+    }
+}
+
+/// Refuses options about a workload where there is none.
+fn refuse_workload_options(overrides: &Overrides) -> Result<(), Error> {
+    let given = [
+        ("--wait-min", overrides.wait_min.is_some()),
+        ("--wait-correct", overrides.wait_correct.is_some()),
+        ("--vary", overrides.vary.is_some()),
+    ];
+    match given.into_iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(Error::usage(format_args!(
+            "{option} is about a workload, and only the sources of this experiment send"
+        ))
+        .hint(format_args!("leave {option} out, or name a workload in [workload]"))),
+        None => Ok(()),
     }
 }
 
@@ -200,10 +236,13 @@ fn stem(path: &Path) -> String {
 }
 
 /// The traces of the bottleneck, if it has any: of the packets from the left and from the right.
-fn traces(experiment: &Experiment) -> Result<Option<[Arc<Trace>; 2]>, Error> {
+fn traces(experiment: &Experiment, interrupt: &Interrupt) -> Result<Option<[Arc<Trace>; 2]>, Error> {
     let Some(traces) = &experiment.network.bottleneck.trace else { return Ok(None) };
     let open = |file: &PathBuf| {
-        mahimahi::open(file).map(Arc::new).map_err(|error| {
+        mahimahi::open(file, interrupt).map(Arc::new).map_err(|error| {
+            if interrupt.has_cut() {
+                return interrupted();
+            }
             Error::from(KeyError::saying("network.bottleneck.trace", error))
                 .hint("a trace of mahimahi has one time in whole milliseconds in each line, none before the one above")
         })

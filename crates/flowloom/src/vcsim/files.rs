@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use flowloom_sim::cells::{Event, Happening};
 use flowloom_store::manifest;
-use flowloom_store::staged::{StagedFile, StagedFolder, take_name};
+use flowloom_store::staged::{StagedFile, StagedFolder, real, take_name};
 use serde_json::Value;
 
 use super::config::Names;
 use crate::error::Error;
 use crate::json::versioned;
+use crate::targets::check_folder;
 
 /// The folder's files.
 const TEXT: &str = "results.txt";
@@ -23,12 +24,15 @@ const SOURCES: &str = "sources.csv";
 pub struct Folder {
     staged: StagedFolder,
     target: PathBuf,
+    /// Where the target leads.
+    end: PathBuf,
 }
 
 impl Folder {
-    pub fn new(target: &Path, force: bool) -> Result<Folder, Error> {
+    pub fn new(target: &Path, force: bool, inputs: &[PathBuf]) -> Result<Folder, Error> {
+        check_folder(target, inputs)?;
         let is_empty = std::fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_none());
-        if target.exists() && !is_empty {
+        if std::fs::symlink_metadata(target).is_ok() && !is_empty && !(force && !target.exists()) {
             let name = target.display();
             if !target.join(ANSWER).is_file() {
                 return Err(Error::new(format_args!("{name} exists and holds no results of an internetwork"))
@@ -40,17 +44,18 @@ impl Folder {
                 );
             }
         }
-        let staged = StagedFolder::create(target).map_err(|error| cannot_write(target, &error))?;
-        Ok(Folder { staged, target: target.to_owned() })
+        let end = real(target).map_err(|error| cannot_write(target, &error))?;
+        let staged = StagedFolder::create(&end).map_err(|error| cannot_write(target, &error))?;
+        Ok(Folder { staged, target: target.to_owned(), end })
     }
 
     /// Adds text and answer, and gives it its name.
     pub fn finish(self, text: &str, answer: &Value) -> Result<(), Error> {
-        let Folder { staged, target } = self;
+        let Folder { staged, target, end } = self;
         let finish = || -> io::Result<()> {
             std::fs::write(staged.path().join(TEXT), text)?;
             std::fs::write(staged.path().join(ANSWER), format!("{:#}\n", versioned(answer.clone())))?;
-            take_name(staged.path(), &target, target.join(ANSWER).is_file())?;
+            take_name(staged.path(), &end, end.join(ANSWER).is_file())?;
             let _ = staged.keep();
             Ok(())
         };
@@ -101,9 +106,9 @@ pub struct Trace<'a> {
 }
 
 impl Trace<'_> {
-    pub fn new<'a>(path: &Path, names: &'a Names) -> Result<Trace<'a>, Error> {
+    pub fn new<'a>(path: &Path, replace: bool, names: &'a Names) -> Result<Trace<'a>, Error> {
         let cannot = |error| cannot_write(path, &error);
-        let (staged, file) = StagedFile::create(path).map_err(cannot)?;
+        let (staged, file) = StagedFile::create(path, replace).map_err(cannot)?;
         let mut out = BufWriter::new(file);
         writeln!(out, "time_ns\tevent\tnode\tcircuit\troute\tdirection\tdata\tack\tbytes\tpart").map_err(cannot)?;
         Ok(Trace { staged, out, names })

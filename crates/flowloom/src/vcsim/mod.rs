@@ -18,6 +18,7 @@ use crate::context::{Context, Event, Progress, Step};
 use crate::error::{Error, decoded};
 use crate::parallel::{at_once, threads};
 use crate::run::millis;
+use crate::targets::{check_target, is_standard_output};
 use crate::warning::Warning;
 
 use config::{Names, config};
@@ -57,10 +58,11 @@ pub struct VcsimResults {
 /// # Errors
 /// All problems of the specification, with lines and columns; a file that cannot be written.
 pub fn run_vcsim(file: &Path, options: &VcsimOptions, context: Context<'_>) -> Result<VcsimResults, Error> {
-    refuse_options(options)?;
+    let inputs = [file.to_owned()];
+    refuse_options(options, &inputs)?;
     let reading = read(file)?;
     let (config, names) = config(&reading, file)?;
-    let folder = options.target.as_deref().map(|target| Folder::new(target, options.replace)).transpose()?;
+    let folder = options.target.as_deref().map(|target| Folder::new(target, options.replace, &inputs)).transpose()?;
     let found = SpecificationFinding::of(&reading.specification);
     let mut warnings: Vec<Warning> = found.into_iter().map(Warning::Specification).collect();
     warnings.iter().for_each(|warning| context.warn(warning));
@@ -68,7 +70,7 @@ pub fn run_vcsim(file: &Path, options: &VcsimOptions, context: Context<'_>) -> R
     let progress = context.begin(Step::Simulating, Some(millis(config.end) * seeds.len() as u64));
     let runs = if let [seed] = seeds[..] {
         let series = folder.as_ref().map(Series::new).transpose()?;
-        let trace = options.cell_trace.as_deref().map(|path| Trace::new(path, &names)).transpose()?;
+        let trace = options.cell_trace.as_deref().map(|path| Trace::new(path, options.replace, &names)).transpose()?;
         let mut watch = Watch { names: &names, context, progress: &progress, last: 0, series, trace, failed: None };
         let config = Config { seed, ..config };
         let results = cells::run(&config, &mut watch).map_err(Error::new)?;
@@ -102,13 +104,13 @@ fn not_regenerated(reading: &Reading, runs: &[(u64, Results)]) -> Option<Warning
 }
 
 /// Refuses seeds that are given twice, and a trace that would take the place of something.
-fn refuse_options(options: &VcsimOptions) -> Result<(), Error> {
+fn refuse_options(options: &VcsimOptions, inputs: &[PathBuf]) -> Result<(), Error> {
     let seeds = &options.seeds;
     if let Some(place) = (1..seeds.len()).find(|place| seeds[..*place].contains(&seeds[*place])) {
         return Err(Error::usage(format_args!("seed {} is given twice", seeds[place]))
             .hint("runs of one seed are alike: they would count for two"));
     }
-    options.cell_trace.as_deref().map_or(Ok(()), |trace| refuse_trace(trace, options))
+    options.cell_trace.as_deref().map_or(Ok(()), |trace| refuse_trace(trace, options, inputs))
 }
 
 /// The specification in `file`, as far as it can be read.
@@ -119,8 +121,12 @@ fn read(file: &Path) -> Result<Reading, Error> {
     Ok(vcsim::read(&text))
 }
 
-fn refuse_trace(trace: &Path, options: &VcsimOptions) -> Result<(), Error> {
+fn refuse_trace(trace: &Path, options: &VcsimOptions, inputs: &[PathBuf]) -> Result<(), Error> {
     let shown = trace.display();
+    if is_standard_output(trace) {
+        return Err(Error::usage(format_args!("--cell-trace {shown}: standard output has the results"))
+            .hint("name a file, or a FIFO for another program"));
+    }
     if options.seeds.len() > 1 {
         return Err(Error::usage("--cell-trace follows one run, and there are several seeds"));
     }
@@ -129,12 +135,7 @@ fn refuse_trace(trace: &Path, options: &VcsimOptions) -> Result<(), Error> {
         return Err(Error::usage(format_args!("--cell-trace {shown} is in the folder of results, which is made anew"))
             .hint("write it beside that folder"));
     }
-    if trace.exists() && !options.replace {
-        return Err(
-            Error::new(format_args!("{shown}: exists already")).hint("--force replaces it, another name leaves it")
-        );
-    }
-    Ok(())
+    check_target(trace, options.replace, inputs)
 }
 
 /// Runs of several seeds side by side; those that an interruption left.

@@ -29,9 +29,10 @@ use crate::error::{Error, KeyError};
 use crate::experiment::{DatagramModel, Workload};
 
 use crate::bits::bits;
+use crate::targets::scratch;
 use crate::warning::Warning;
 use crate::workload::load;
-use crate::workload::source::{Source, file_name, folder, set_aside};
+use crate::workload::source::{Source, file_name, set_aside};
 
 /// By how much thirds of a workload may differ before it cannot be said to have one load (methods A.11).
 const STATIONARY: f64 = 0.05;
@@ -386,8 +387,8 @@ impl Generation<'_> {
         Ok((draw.map(|draw| Placement { starts: Starts::Drawn(draw), borders, wraps_at: None }), blocks))
     }
 
-    /// Writes it to `path`. What has to wait on disk does so beside it.
-    pub fn write(&self, path: &Path) -> Result<Made, Error> {
+    /// Writes it to `path`, in place of a file if it `replaces` one. What has to wait on disk does so beside it.
+    pub fn write(&self, path: &Path, replaces: bool) -> Result<Made, Error> {
         let Generation { workload, seed, .. } = *self;
         let model = self.model()?;
         let model = model.as_ref();
@@ -421,7 +422,7 @@ impl Generation<'_> {
         // What starts later is in no run.
         length = self.duration.map_or(length, |duration| duration.min(length));
         let placed = self.placed(model, placement.as_ref(), length, path)?;
-        let mut writer = WorkloadWriter::create(path).map_err(Error::new)?;
+        let mut writer = WorkloadWriter::stage(path, replaces).map_err(Error::new)?;
         let (mut tally, mut meter, mut id) = (Tally::default(), LoadMeter::new(length), 0);
         let (mut asked_bytes, mut drawn_bytes) = ([0; 2], [0; 2]);
         for vector in placed {
@@ -466,7 +467,7 @@ impl Generation<'_> {
         path: &Path,
     ) -> Result<Vectors, Error> {
         let Some(Placement { starts, borders, wraps_at }) = placement else { return self.vectors(model) };
-        let mut sorter = Sorter::in_folder(folder(path));
+        let mut sorter = Sorter::in_folder(&scratch(path));
         let counted =
             self.parts(model, *borders)?.filter(|vector| vector.as_ref().map_or(true, |vector| self.counts(vector)));
         let record_end = self.base.map(|_| self.length()).transpose()?.map(|length| Time::ZERO + length);

@@ -10,6 +10,7 @@ use flowloom_store::workload::Provenance;
 use crate::context::Context;
 use crate::error::Error;
 use crate::warning::Warning;
+use crate::workload::load::interrupted;
 
 /// What to keep of addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,7 +52,7 @@ pub struct HostOptions {
 /// The address book that the options ask for.
 ///
 /// Files of Flowloom hold what was asked for when they were made; that stays unless something else is asked for.
-pub fn book(options: &HostOptions, own_files: bool) -> Result<AddressBook, Error> {
+pub fn book(options: &HostOptions, own_files: bool, context: Context<'_>) -> Result<AddressBook, Error> {
     let choice = choice(options, own_files);
     let encrypts = choice == HostChoice::Cryptopan;
     for (option, given) in [("--key", options.key.is_some()), ("--keep-special", options.keep_special)] {
@@ -69,8 +70,11 @@ pub fn book(options: &HostOptions, own_files: bool) -> Result<AddressBook, Error
                 return Err(Error::usage("--hosts cryptopan needs --key FILE")
                     .hint("make a key once and keep it: head -c 32 /dev/urandom > campus.key"));
             };
-            let pan = CryptoPan::from_key_file(path)
-                .map_err(|error| Error::new(error).hint("make one with: head -c 32 /dev/urandom > FILE"))?;
+            let interrupt = context.interrupt();
+            let pan = CryptoPan::from_key_file(path, &interrupt).map_err(|error| match interrupt.has_cut() {
+                true => interrupted(),
+                false => Error::new(error).hint("make one with: head -c 32 /dev/urandom > FILE"),
+            })?;
             Keep::Encrypted { pan: Box::new(pan), keep_special: options.keep_special }
         }
     }))

@@ -105,7 +105,7 @@ pub fn open(
     context: Context<'_>,
 ) -> Result<Loaded, Error> {
     let own_files = matches!(kind, Kind::Workload | Kind::Vectors(Format::Csv | Format::JsonLines));
-    let book = hosts::book(hosts, own_files)?;
+    let book = hosts::book(hosts, own_files, context)?;
     if let (true, [_, second, ..]) = (own_files, paths) {
         return Err(Error::usage(format_args!(
             "{}: workloads of Flowloom are counted from their own beginnings and cannot be put together",
@@ -213,9 +213,12 @@ fn vector_files(
     let (mut sorter, mut tally, mut done, mut unknown) = (Sorter::in_folder(scratch), Tally::default(), 0, 0);
     let (mut clock, mut stated) = (Clock::Relative, None);
     let (mut inputs, mut notes, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+    let interrupt = context.interrupt();
     // One is open at a time: there may be thousands.
     for path in paths {
-        let mut file = VectorFile::open(&Input::from_argument(path.clone()), asked).map_err(unreadable)?;
+        let unreadable = |error| if interrupt.has_cut() { interrupted() } else { unreadable(error) };
+        let input = Input::from_argument(path.clone());
+        let mut file = VectorFile::open_until(&input, asked, &interrupt).map_err(unreadable)?;
         while let Some(vector) = file.next() {
             let vector = vector.map_err(unreadable)?;
             tally.add(&vector);
@@ -267,10 +270,14 @@ fn flow_records(
     scratch: &Path,
     context: Context<'_>,
 ) -> Result<Loaded, Error> {
-    fn failed(error: FlowError) -> Error {
+    let interrupt = context.interrupt();
+    let failed = |error: FlowError| {
+        if interrupt.has_cut() {
+            return interrupted();
+        }
         let hint = error.hint();
         Error::new(error).hint_if(hint)
-    }
+    };
     let inputs: Vec<Input> = paths.iter().map(Input::from_argument).collect();
     let reading = flows::Options { truncation: capture.truncation, ..flows::Options::default() };
     let mut merging = MergeOptions {
@@ -283,7 +290,7 @@ fn flow_records(
     if capture.idle_timeout != IDLE_TIMEOUT {
         merging.idle_timeout = capture.idle_timeout;
     }
-    let reader = flows::Reader::open(&inputs, reading).map_err(failed)?;
+    let reader = flows::Reader::open_until(&inputs, reading, &interrupt).map_err(failed)?;
     let mut vectors = flows::Vectors::new(reader, merging);
     let total = total_bytes(paths);
     let progress = context.begin(Step::Reading, total);

@@ -124,7 +124,7 @@ impl Source {
     pub fn made(generation: &Generation<'_>, target: &Path, context: Context<'_>) -> Result<Source, Error> {
         let staging = staging(target)?;
         let path = staging.path().join(WORKLOAD_FILE);
-        let made = generation.write(&path)?;
+        let made = generation.write(&path, false)?;
         context.explain(|| format!("workload for seed {}:\n{}", generation.seed, made.text()));
         let interrupted = generation.base.is_some_and(|base| base.interrupted);
         let (blocks, payload, warnings) = (made.blocks, Some(made.payload), made.warnings());
@@ -187,8 +187,8 @@ impl Source {
     }
 
     /// Moves a workload that was made for this run into its folder.
-    pub fn keep(self, target: &Path) -> Result<(), Error> {
-        let (Some(_staging), Some(path)) = (&self.staging, &self.path) else { return Ok(()) };
+    pub fn keep(&self, target: &Path) -> Result<(), Error> {
+        let (Some(_), Some(path)) = (&self.staging, &self.path) else { return Ok(()) };
         let kept = target.join(WORKLOAD_FILE);
         let moved = std::fs::rename(path, &kept).and_then(|()| manifest::list(&kept));
         moved.map_err(|error| Error::new(format_args!("{}: {error}", kept.display())))

@@ -84,7 +84,7 @@ pub struct Token<'a> {
 const MOST_PROBLEMS: usize = 100;
 
 /// Takes a text apart.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Lexer<'a> {
     rest: &'a str,
     place: Place,

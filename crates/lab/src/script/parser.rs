@@ -3,7 +3,7 @@
 //! A word that means nothing is left out alone. Any other error makes the parser leave out what it is in: to the next `;`, or a line on
 //! which something begins. So what follows is read as if nothing had been wrong, and nothing is said twice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use flowloom_core::keys::nearest;
 
@@ -443,26 +443,30 @@ impl<'a> Parser<'a> {
         });
     }
 
-    /// The word that stands here, which names `what`.
-    fn name(&mut self, name: &'a str, what: &str) -> Result<Place, Skip> {
+    /// The word that stands here, which names `what`: its place, and whether it may be a name. What it names is read in any case, so that
+    /// nothing in there is taken for something else.
+    fn name(&mut self, name: &'a str, what: &str) -> (Place, bool) {
         let place = self.current.place;
         self.take();
-        if word::is_identifier(name) {
-            return Ok(place);
+        let is_name = word::is_identifier(name);
+        if !is_name {
+            let hint = "a name is of letters, digits, \"-\" and \"_\", and begins with none of the digits";
+            self.say(Diagnostic::error(place, format!("\"{name}\" cannot name {what}")).hint(hint));
         }
-        let hint = "a name is of letters, digits, \"-\" and \"_\", and begins with none of the digits";
-        self.fail(Diagnostic::error(place, format!("\"{name}\" cannot name {what}")).hint(hint))
+        (place, is_name)
     }
 
     /// `name = value;`
     fn parameter(&mut self, name: &'a str, items: &mut Items<'a>, around: Around) -> Result<(), Skip> {
-        let place = self.name(name, "a parameter")?;
+        let (place, is_name) = self.name(name, "a parameter");
         self.count();
         self.take();
         let value = self.value(0)?;
         self.end_of_item(items);
         let around = self.around(around);
-        if self.is_new(&mut items.parameters, name, place)
+        if !is_name {
+            items.body.lost.get_or_insert_default();
+        } else if self.is_new(&mut items.parameters, name, place)
             && let Some(value) = items.kept(value)
         {
             items.body.parameters.push(Parameter { name: name.to_owned(), place, value, around });
@@ -499,9 +503,15 @@ impl<'a> Parser<'a> {
 
     /// `keyword address { ... }`
     fn block(&mut self, keyword: &'a str, items: &mut Items<'a>, around: Around) -> Result<(), Skip> {
-        let place = self.name(keyword, "a block")?;
+        let (place, is_name) = self.name(keyword, "a block");
+        if !is_name {
+            return Err(Skip);
+        }
         self.count();
-        let opens = self.peek().kind == Kind::Open;
+        // A word on a line of its own is no keyword of the block on the next.
+        let begins =
+            self.current.on_new_line && matches!(self.current.kind, Kind::Word(word) if Keyword::of(word).is_some());
+        let opens = !begins && self.peek().kind == Kind::Open;
         let address = match self.current.kind {
             Kind::Word(text) if opens => self.word(text).filter(|word| {
                 let is_number = word.form == Form::Quantity;
@@ -578,10 +588,10 @@ impl<'a> Parser<'a> {
         match directive {
             "let" => {
                 let Kind::Word(name) = self.current.kind else { return self.expected("the name of a variable", None) };
-                if !word::is_variable(name) {
+                let is_name = word::is_variable(name);
+                if !is_name {
                     let error = Diagnostic::error(place, format!("\"{name}\" cannot name a variable"));
-                    return self
-                        .fail(error.hint("such a name is of letters, digits and \"_\", and begins with no digit"));
+                    self.say(error.hint("such a name is of letters, digits and \"_\", and begins with no digit"));
                 }
                 self.count();
                 self.take();
@@ -593,7 +603,9 @@ impl<'a> Parser<'a> {
                 let value = self.value(0).inspect_err(|_| items.lose(name))?;
                 self.end_of_item(items);
                 let around = self.around(around);
-                if self.is_new(&mut items.variables, name, place) {
+                if !is_name {
+                    items.lose(name);
+                } else if self.is_new(&mut items.variables, name, place) {
                     match value {
                         Some(value) => items.body.lets.push(Let { name: name.to_owned(), place, value, around }),
                         None => items.lose(name),
@@ -655,14 +667,40 @@ impl<'a> Parser<'a> {
             .ok()
     }
 
+    /// Leaves out the rest of a function or list in which something is wrong, if it has an end: what looks like an item is an argument
+    /// there, and an item only where a `;` or a block comes before the end.
+    fn skip_brackets(&mut self) {
+        let mut lexer = self.lexer.clone();
+        let mut found = Vec::new();
+        let ahead = self.ahead.as_ref().map(|token| token.kind.clone());
+        let mut next = [Some(self.current.kind.clone()), ahead].into_iter().flatten().collect::<VecDeque<_>>();
+        let (mut open, mut tokens) = (0_u64, 0_u64);
+        loop {
+            let kind = next.pop_front().unwrap_or_else(|| lexer.next(&mut found).kind);
+            tokens += 1;
+            match kind {
+                Kind::Begin | Kind::BeginList => open += 1,
+                Kind::End | Kind::EndList if open == 0 => break,
+                Kind::End | Kind::EndList => open -= 1,
+                Kind::Semicolon | Kind::Open | Kind::Close | Kind::EndOfFile | Kind::Directive(_) => return,
+                _ => {}
+            }
+        }
+        (0..tokens).for_each(|_| drop(self.take()));
+    }
+
     /// `name(argument = value, ...)`; nothing if one of the arguments is none.
     fn function(&mut self, name: &'a str, calls: usize) -> Result<Option<Value>, Skip> {
-        let place = self.name(name, "a function")?;
+        self.arguments(name, calls).inspect_err(|_| self.skip_brackets())
+    }
+
+    fn arguments(&mut self, name: &'a str, calls: usize) -> Result<Option<Value>, Skip> {
+        let (place, is_name) = self.name(name, "a function");
         if calls == MOST_CALLS {
             return self.fail(Diagnostic::error(place, format!("more than {MOST_CALLS} functions within each other")));
         }
         let opened = self.take().place;
-        let mut arguments = Some(Vec::new());
+        let mut arguments = is_name.then(Vec::new);
         let mut names = BTreeMap::new();
         loop {
             if self.at(&Kind::End) {
@@ -679,11 +717,13 @@ impl<'a> Parser<'a> {
                 let hint = self.unended("(", opened).unwrap_or_else(|| "arguments are written name = value".to_owned());
                 return self.expected("an argument or \")\"", Some(hint)).and(Err(Skip));
             };
-            let place = self.name(argument, "an argument")?;
+            let (place, is_name) = self.name(argument, "an argument");
             self.count();
             self.take();
             let value = self.value(calls + 1)?;
-            if self.is_new(&mut names, argument, place) {
+            if !is_name {
+                arguments = None;
+            } else if self.is_new(&mut names, argument, place) {
                 let named = |value| Argument { name: argument.to_owned(), place, value };
                 arguments = with(arguments, value.map(named));
             }
@@ -700,6 +740,10 @@ impl<'a> Parser<'a> {
 
     /// `[value, ...]`; nothing if one of the values is none.
     fn list(&mut self, calls: usize) -> Result<Option<Value>, Skip> {
+        self.list_items(calls).inspect_err(|_| self.skip_brackets())
+    }
+
+    fn list_items(&mut self, calls: usize) -> Result<Option<Value>, Skip> {
         let place = self.current.place;
         if calls == MOST_CALLS {
             return self.fail(Diagnostic::error(place, format!("more than {MOST_CALLS} functions within each other")));

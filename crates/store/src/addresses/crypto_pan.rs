@@ -4,7 +4,6 @@
 //! gives the same mapping in every file and on every day, so that encrypted data sets can be joined.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
@@ -13,6 +12,8 @@ use aes::Aes128;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
+
+use crate::interrupt::{self, Interrupt};
 
 /// Bytes of a key: 16 for AES-128, 16 for the pad.
 pub const KEY_BYTES: usize = 32;
@@ -78,12 +79,13 @@ impl CryptoPan {
     /// # Errors
     ///
     /// A [`KeyError`] that names the file and never what it holds.
-    pub fn from_key_file(path: &Path) -> Result<CryptoPan, KeyError> {
+    pub fn from_key_file(path: &Path, interrupt: &Interrupt) -> Result<CryptoPan, KeyError> {
         // Nothing longer than this can be a key: an endless device given by mistake is not read.
         const MOST: u64 = 1024;
         let read = |source| KeyError::Read { path: path.to_owned(), source };
         let mut bytes = Vec::new();
-        File::open(path).and_then(|file| file.take(MOST + 1).read_to_end(&mut bytes)).map_err(read)?;
+        let opened = interrupt::open(path, interrupt);
+        opened.and_then(|(file, _)| file.take(MOST + 1).read_to_end(&mut bytes)).map_err(read)?;
         let key = key_of(&bytes).ok_or_else(|| KeyError::Length {
             path: path.to_owned(),
             found: match bytes.len() as u64 {
@@ -279,7 +281,7 @@ mod tests {
     fn read(content: &[u8]) -> Result<CryptoPan, KeyError> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(content).unwrap();
-        CryptoPan::from_key_file(file.path())
+        CryptoPan::from_key_file(file.path(), &Interrupt::never())
     }
 
     #[test]
@@ -308,7 +310,10 @@ mod tests {
             assert!(message.contains("32 bytes, or 64 hexadecimal digits"), "{message}");
             assert!(!message.contains("beef") && !message.contains("0123456789"), "{message}");
         }
-        assert!(matches!(CryptoPan::from_key_file(Path::new("no-such-key")), Err(KeyError::Read { .. })));
+        assert!(matches!(
+            CryptoPan::from_key_file(Path::new("no-such-key"), &Interrupt::never()),
+            Err(KeyError::Read { .. })
+        ));
     }
 
     #[test]

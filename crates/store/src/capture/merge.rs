@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +13,7 @@ use super::folder::{self, Skipped};
 use super::input::{Input, Options, Truncation};
 use super::opened::Opened;
 use super::record::Packet;
+use crate::interrupt::{self, Interrupt, standard_input};
 
 /// The display name of standard input.
 const STDIN: &str = "standard input";
@@ -43,6 +43,8 @@ pub(super) struct Merge {
     firsts: Vec<Option<Time>>,
     skipped: Vec<Skipped>,
     options: Options,
+    /// What ends the reading of pipes.
+    interrupt: Interrupt,
     /// How many inputs there are to share the memory for buffers.
     inputs: usize,
     /// The input whose record was handed out last.
@@ -54,11 +56,11 @@ pub(super) struct Merge {
 
 impl Merge {
     /// Opens files, the captures in folders, and standard input.
-    pub fn open(inputs: &[Input], options: Options) -> Result<Merge, CaptureError> {
+    pub fn open(inputs: &[Input], options: Options, interrupt: &Interrupt) -> Result<Merge, CaptureError> {
         if inputs.iter().filter(|input| **input == Input::Stdin).count() > 1 {
             return Err(whole_file(STDIN.into(), CaptureErrorKind::StdinTwice));
         }
-        let mut merge = Merge::new(options);
+        let mut merge = Merge::new(options, interrupt.clone());
         let mut folders = Vec::new();
         let mut paths = 0;
         for input in inputs {
@@ -77,7 +79,11 @@ impl Merge {
         merge.inputs = paths;
         for (input, files) in inputs.iter().zip(folders) {
             match (input, files) {
-                (Input::Stdin, _) => merge.add(STDIN.to_owned(), Box::new(io::stdin()), None)?,
+                (Input::Stdin, _) => {
+                    let reader = standard_input(interrupt)
+                        .map_err(|error| whole_file(STDIN.into(), CaptureErrorKind::Open(error)))?;
+                    merge.add(STDIN.to_owned(), Box::new(reader), None)?;
+                }
                 (Input::File(path), None) => merge.add_file(path)?,
                 (Input::File(folder), Some(files)) => merge.add_folder(folder, &files)?,
             }
@@ -87,7 +93,7 @@ impl Merge {
 
     /// Opens anything that can be read, under its display name.
     pub fn from_readers(readers: Vec<(String, Box<dyn Read + Send>)>, options: Options) -> Result<Merge, CaptureError> {
-        let mut merge = Merge::new(options);
+        let mut merge = Merge::new(options, Interrupt::never());
         merge.inputs = readers.len();
         for (name, reader) in readers {
             merge.add(name, reader, None)?;
@@ -95,13 +101,14 @@ impl Merge {
         Ok(merge)
     }
 
-    fn new(options: Options) -> Merge {
+    fn new(options: Options, interrupt: Interrupt) -> Merge {
         Merge {
             stages: Vec::new(),
             facts: Vec::new(),
             firsts: Vec::new(),
             skipped: Vec::new(),
             options,
+            interrupt,
             inputs: 0,
             current: None,
             waiting: BinaryHeap::new(),
@@ -122,12 +129,12 @@ impl Merge {
     /// Adds a file: looks at its first packet, if it is one of several and can be opened again.
     fn add_file(&mut self, path: &Path) -> Result<(), CaptureError> {
         let name = path.display().to_string();
-        let (file, size) = open(path).map_err(|error| whole_file(name.clone(), CaptureErrorKind::Open(error)))?;
+        let (file, size) =
+            open(path, &self.interrupt).map_err(|error| whole_file(name.clone(), CaptureErrorKind::Open(error)))?;
         if size.is_none() || self.inputs == 1 {
-            return self.add(name, Box::new(file), size);
+            return self.add(name, file, size);
         }
-        let mut opened =
-            Opened::new(Box::new(file), self.inputs, false).map_err(|fault| whole_file(name.clone(), fault.kind))?;
+        let mut opened = Opened::new(file, self.inputs, false).map_err(|fault| whole_file(name.clone(), fault.kind))?;
         let mut facts = opened.facts(name, size);
         // What is wrong with the first record is said when its turn comes.
         self.firsts.push(opened.advance(&mut facts.clone()).unwrap_or_default());
@@ -225,9 +232,9 @@ impl Merge {
     #[cold]
     fn start(&mut self, input: usize) -> Result<Option<Due>, CaptureError> {
         if let Stage::Waiting(path) = &self.stages[input] {
-            let opened = open(path).map_err(CaptureErrorKind::Open).and_then(|(file, _)| {
-                Opened::new(Box::new(file), self.inputs, self.options.sha256).map_err(|fault| fault.kind)
-            });
+            let opened = open(path, &self.interrupt)
+                .map_err(CaptureErrorKind::Open)
+                .and_then(|(file, _)| Opened::new(file, self.inputs, self.options.sha256).map_err(|fault| fault.kind));
             match opened {
                 Ok(opened) => self.stages[input] = Stage::Open(Box::new(opened)),
                 Err(kind) => {
@@ -299,10 +306,9 @@ impl Merge {
 }
 
 /// Opens a regular file or a pipe; the size is known of the former only.
-fn open(path: &Path) -> io::Result<(File, Option<u64>)> {
-    let file = File::open(path)?;
-    let metadata = file.metadata()?;
-    Ok((file, metadata.is_file().then_some(metadata.len())))
+fn open(path: &Path, interrupt: &Interrupt) -> io::Result<(Box<dyn Read + Send>, Option<u64>)> {
+    let (reader, metadata) = interrupt::open(path, interrupt)?;
+    Ok((reader, metadata.is_file().then_some(metadata.len())))
 }
 
 fn whole_file(file: String, kind: CaptureErrorKind) -> CaptureError {

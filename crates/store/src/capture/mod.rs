@@ -23,6 +23,7 @@ use std::io::Read;
 
 use flowloom_core::wire::LinkType;
 
+use crate::interrupt::Interrupt;
 pub(crate) use error::{COPY_AGAIN, Fault};
 pub use error::{CaptureError, CaptureErrorKind};
 pub use facts::{Compression, Format, InputFacts};
@@ -63,7 +64,15 @@ impl Captures {
     /// # Errors
     /// An input that cannot be opened or is no capture; a folder without any.
     pub fn open(inputs: &[Input], options: Options) -> Result<Captures, CaptureError> {
-        Merge::open(inputs, options).map(|merge| Captures { from: From::Files(merge) })
+        Captures::open_until(inputs, options, &Interrupt::never())
+    }
+
+    /// The same, but pipes and standard input are read until `interrupt` is requested.
+    ///
+    /// # Errors
+    /// As [`Captures::open`]; any error once [`Interrupt::has_cut`].
+    pub fn open_until(inputs: &[Input], options: Options, interrupt: &Interrupt) -> Result<Captures, CaptureError> {
+        Merge::open(inputs, options, interrupt).map(|merge| Captures { from: From::Files(merge) })
     }
 
     /// Reads captures from anything: (display name, bytes).

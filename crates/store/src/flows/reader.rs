@@ -1,9 +1,8 @@
 //! Inputs one after the other, their messages to the decoder, its records out.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{self, Cursor, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::bytes::u16_at;
 use super::decoder::{Decoder, Origin};
@@ -16,6 +15,7 @@ use super::record::{FlowRecord, Version};
 use crate::capture::error::Fault;
 use crate::capture::source::Source;
 use crate::capture::{self, CaptureError, CaptureErrorKind, Captures, Input, Truncation};
+use crate::interrupt::{self, Interrupt, standard_input};
 
 /// How to read flow records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,8 @@ pub struct Reader {
     records: Vec<FlowRecord>,
     next: usize,
     options: Options,
+    /// What ends the reading of pipes.
+    interrupt: Interrupt,
 }
 
 impl Reader {
@@ -84,6 +86,14 @@ impl Reader {
     /// # Errors
     /// Every [`FlowError`] about the start of the first input.
     pub fn open(inputs: &[Input], options: Options) -> Result<Reader, FlowError> {
+        Reader::open_until(inputs, options, &Interrupt::never())
+    }
+
+    /// The same, but pipes and standard input are read until `interrupt` is requested.
+    ///
+    /// # Errors
+    /// As [`Reader::open`]; any error once [`Interrupt::has_cut`].
+    pub fn open_until(inputs: &[Input], options: Options, interrupt: &Interrupt) -> Result<Reader, FlowError> {
         if inputs.iter().filter(|input| **input == Input::Stdin).count() > 1 {
             return Err(CaptureError {
                 file: STDIN.into(),
@@ -93,11 +103,20 @@ impl Reader {
             }
             .into());
         }
+        let stdin = |error| CaptureError {
+            file: STDIN.into(),
+            packet: None,
+            offset: None,
+            kind: CaptureErrorKind::Open(error),
+        };
         let ahead = inputs.iter().map(|input| match input {
-            Input::Stdin => Ahead { name: STDIN.to_string(), bytes: Bytes::Reader(Box::new(io::stdin())) },
-            Input::File(path) => Ahead { name: path.display().to_string(), bytes: Bytes::File(path.clone()) },
+            Input::Stdin => {
+                let reader = standard_input(interrupt).map_err(stdin)?;
+                Ok(Ahead { name: STDIN.to_string(), bytes: Bytes::Reader(Box::new(reader)) })
+            }
+            Input::File(path) => Ok(Ahead { name: path.display().to_string(), bytes: Bytes::File(path.clone()) }),
         });
-        Reader::over(ahead.collect(), options)
+        Reader::over(ahead.collect::<Result<_, CaptureError>>()?, options, interrupt.clone())
     }
 
     /// Reads flow records from anything: (display name, bytes).
@@ -106,12 +125,12 @@ impl Reader {
     /// Every [`FlowError`] about the start of the first.
     pub fn from_readers(readers: Vec<(String, Box<dyn Read + Send>)>, options: Options) -> Result<Reader, FlowError> {
         let ahead = readers.into_iter().map(|(name, reader)| Ahead { name, bytes: Bytes::Reader(reader) });
-        Reader::over(ahead.collect(), options)
+        Reader::over(ahead.collect(), options, Interrupt::never())
     }
 
-    fn over(ahead: VecDeque<Ahead>, options: Options) -> Result<Reader, FlowError> {
+    fn over(ahead: VecDeque<Ahead>, options: Options, interrupt: Interrupt) -> Result<Reader, FlowError> {
         let mut reader =
-            Reader { ahead, current: None, decoder: Decoder::new(), records: Vec::new(), next: 0, options };
+            Reader { ahead, current: None, decoder: Decoder::new(), records: Vec::new(), next: 0, options, interrupt };
         reader.open_next()?;
         Ok(reader)
     }
@@ -194,9 +213,10 @@ impl Reader {
             // Captures in a folder are one stream; flow files in one are not.
             Bytes::File(path) if path.is_dir() => return self.open_capture(name, Input::File(path)),
             Bytes::File(path) => {
-                let (file, size) = open(&path).map_err(|error| file_error(CaptureErrorKind::Open(error)))?;
+                let (file, size) =
+                    open(&path, &self.interrupt).map_err(|error| file_error(CaptureErrorKind::Open(error)))?;
                 // What was read of a pipe cannot be read again.
-                (Box::new(file), size.is_some().then_some(path), size)
+                (file, size.is_some().then_some(path), size)
             }
         };
         let mut start = Vec::new();
@@ -356,13 +376,9 @@ impl Messages {
 }
 
 /// Opens a regular file or a pipe; the size is known of the former only.
-fn open(path: &PathBuf) -> io::Result<(File, Option<u64>)> {
-    let file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if metadata.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory));
-    }
-    Ok((file, metadata.is_file().then_some(metadata.len())))
+fn open(path: &Path, interrupt: &Interrupt) -> io::Result<(Box<dyn Read + Send>, Option<u64>)> {
+    let (reader, metadata) = interrupt::open(path, interrupt)?;
+    Ok((reader, metadata.is_file().then_some(metadata.len())))
 }
 
 /// Decodes a file of export messages that is in memory: its records as far as it can be read, what was noted, and why it could not be

@@ -297,7 +297,7 @@ impl CsvReader {
                 problem: "the file is empty".to_owned(),
             });
         }
-        let header = split(lines.bytes()).map_err(|flaw| lines.flaw(&flaw))?;
+        let header = split(lines.text()?).map_err(|flaw| lines.flaw(&flaw))?;
         if header.iter().skip(2).take(2).eq(["adu", "epoch"]) {
             return Err(FormatError::Foreign {
                 file: lines.file().to_owned(),
@@ -322,7 +322,7 @@ impl ReadVectors for CsvReader {
             if self.lines.bytes().trim_ascii().is_empty() {
                 continue;
             }
-            let vector = split(self.lines.bytes()).and_then(|record| vector(&record));
+            let vector = split(self.lines.text()?).and_then(|record| vector(&record));
             self.notes.vectors += 1;
             return vector.map(Some).map_err(|flaw| self.lines.flaw(&flaw));
         }
@@ -339,8 +339,8 @@ impl ReadVectors for CsvReader {
 }
 
 /// The fields of a line. Lines are split first, so that a stray quotation mark spoils one row and not the rest.
-fn split(line: &[u8]) -> Result<StringRecord, Flaw> {
-    let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(line);
+fn split(line: &str) -> Result<StringRecord, Flaw> {
+    let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(line.as_bytes());
     let mut record = StringRecord::new();
     match reader.read_record(&mut record) {
         Ok(_) => Ok(record),

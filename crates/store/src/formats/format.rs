@@ -6,14 +6,13 @@ use super::error::FormatError;
 use super::lines::Lines;
 use super::tmix::Spelling;
 use super::{csv_table, json_lines, zeek};
-use crate::capture::Input;
 
 /// The first bytes of the file at `path`, decompressed: what [`Format::of_content`] looks at.
 ///
 /// # Errors
 /// If it cannot be opened, or its compressed data are damaged at once.
 pub fn head(path: &Path) -> Result<Vec<u8>, FormatError> {
-    Ok(Lines::open(&Input::File(path.to_owned()))?.head()?.to_vec())
+    Ok(Lines::open_file(path)?.head()?.to_vec())
 }
 
 /// A format of vectors.

@@ -1,11 +1,13 @@
 //! The lines of a text file: decompressed, hashed, numbered, and never longer in memory than a limit.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
+use std::path::Path;
 
 use super::error::{Flaw, FormatError, LineError};
 use crate::capture::{COPY_AGAIN, Fault, Input, Source};
+use crate::interrupt::{self, Interrupt, standard_input};
+use crate::regular;
 
 /// What is shown of a line in an error.
 const SHOWN: usize = 80;
@@ -22,24 +24,31 @@ pub(crate) struct Lines {
     number: u64,
     /// Where it lies in the source's window.
     current: Range<usize>,
+    /// Where it lies in the text, in bytes.
+    begin: u64,
     sha256: Option<String>,
 }
 
 impl Lines {
-    /// Opens `input`.
-    pub(crate) fn open(input: &Input) -> Result<Lines, FormatError> {
-        match input {
-            Input::Stdin => Lines::over("standard input".to_owned(), Box::new(io::stdin())),
-            Input::File(path) => {
-                let file = path.display().to_string();
-                let opened = File::open(path).and_then(|opened| match opened.metadata()?.is_dir() {
-                    true => Err(io::Error::from(io::ErrorKind::IsADirectory)),
-                    false => Ok(opened),
-                });
-                let opened = opened.map_err(|source| FormatError::Open { file: file.clone(), source })?;
-                Lines::over(file, Box::new(opened))
+    /// Opens `input`, to be read until `interrupt` is requested.
+    pub(crate) fn open(input: &Input, interrupt: &Interrupt) -> Result<Lines, FormatError> {
+        let (file, opened) = match input {
+            Input::Stdin => {
+                ("standard input".to_owned(), standard_input(interrupt).map(|reader| Box::new(reader) as _))
             }
-        }
+            Input::File(path) => {
+                (path.display().to_string(), interrupt::open(path, interrupt).map(|(reader, _)| reader))
+            }
+        };
+        let opened: Box<dyn Read + Send> = opened.map_err(|source| FormatError::Open { file: file.clone(), source })?;
+        Lines::over(file, opened)
+    }
+
+    /// Opens a regular file.
+    pub(crate) fn open_file(path: &Path) -> Result<Lines, FormatError> {
+        let file = path.display().to_string();
+        let opened = regular::open(path).map_err(|source| FormatError::Open { file: file.clone(), source })?;
+        Lines::over(file, Box::new(opened))
     }
 
     /// Lines of a text in memory.
@@ -52,7 +61,7 @@ impl Lines {
             let (problem, hint) = (kind.to_string(), kind.hint());
             FormatError::Read { file: file.clone(), line: 1, offset: 0, problem, hint }
         })?;
-        Ok(Lines { source, file, number: 0, current: 0..0, sha256: None })
+        Ok(Lines { source, file, number: 0, current: 0..0, begin: 0, sha256: None })
     }
 
     /// The first bytes of the text, for a look at what it is. To be called before the first line is read.
@@ -98,6 +107,7 @@ impl Lines {
         };
         self.number += 1;
         let start = self.source.position();
+        self.begin = self.source.offset();
         self.source.consume(length + terminator);
         self.current = start..start + length;
         if self.source.window()[self.current.clone()].last() == Some(&b'\r') {
@@ -119,7 +129,11 @@ impl Lines {
 
     /// The line as text.
     pub(crate) fn text(&self) -> Result<&str, FormatError> {
-        std::str::from_utf8(self.bytes()).map_err(|_| self.flaw(&Flaw::new("this is not UTF-8 text", "")))
+        std::str::from_utf8(self.bytes()).map_err(|error| {
+            let within = error.valid_up_to();
+            let (byte, offset) = (self.bytes()[within], self.begin + within as u64);
+            self.flaw(&Flaw::new(format!("this is not UTF-8 text: byte 0x{byte:02x} at offset {offset}"), ""))
+        })
     }
 
     /// Its number, from 1.

@@ -12,6 +12,7 @@ use super::read_vectors::ReadVectors;
 use super::tmix::TmixReader;
 use super::zeek::ZeekReader;
 use crate::capture::Input;
+use crate::interrupt::Interrupt;
 use crate::workload::{InputFile, WorkloadFacts};
 
 /// What starts are counted from.
@@ -38,7 +39,15 @@ impl VectorFile {
     /// # Errors
     /// If it cannot be opened, or is none of the formats of text.
     pub fn open(input: &Input, format: Option<Format>) -> Result<VectorFile, FormatError> {
-        let mut lines = Lines::open(input)?;
+        VectorFile::open_until(input, format, &Interrupt::never())
+    }
+
+    /// The same, but a pipe or standard input is read until `interrupt` is requested.
+    ///
+    /// # Errors
+    /// As [`VectorFile::open`]; any error once [`Interrupt::has_cut`].
+    pub fn open_until(input: &Input, format: Option<Format>, interrupt: &Interrupt) -> Result<VectorFile, FormatError> {
+        let mut lines = Lines::open(input, interrupt)?;
         let name = lines.file().to_owned();
         let foreign = |problem: String| FormatError::Foreign { file: name.clone(), problem };
         let format = match format {

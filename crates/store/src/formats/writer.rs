@@ -47,17 +47,19 @@ impl VectorWriter {
     ///
     /// # Errors
     /// Why not.
-    pub fn probe(path: &Path) -> Result<(), FormatError> {
+    pub fn probe(path: &Path, replaces: bool) -> Result<(), FormatError> {
         let failed = |source| FormatError::Write { file: path.display().to_string(), source };
-        StagedFile::create(path).map(drop).map_err(failed)
+        StagedFile::probe(path, replaces).map_err(failed)
     }
 
-    /// Starts a file at `path`, or on standard output, for the `facts.connections` vectors of a workload.
+    /// Starts a file at `path`, or on standard output, for the `facts.connections` vectors of a workload. With `replaces` it may take the
+    /// place of a file.
     ///
     /// # Errors
     /// If nothing can be written there.
     pub fn create(
         path: Option<&Path>,
+        replaces: bool,
         format: Format,
         rows: Rows,
         assumptions: Assumptions,
@@ -70,7 +72,7 @@ impl VectorWriter {
             let out: Box<dyn Write + Send> = match path {
                 None => Box::new(io::stdout()),
                 Some(path) => {
-                    let (waiting, file) = StagedFile::create(path).map_err(failed)?;
+                    let (waiting, file) = StagedFile::create(path, replaces).map_err(failed)?;
                     staged = Some(waiting);
                     Box::new(file)
                 }
@@ -84,7 +86,7 @@ impl VectorWriter {
                     problem: "a Parquet file cannot be written to a pipe".to_owned(),
                     hint: "name a file, or write jsonl with --to jsonl",
                 })?;
-                Sink::Parquet(Box::new(WorkloadWriter::create(path)?))
+                Sink::Parquet(Box::new(WorkloadWriter::stage(path, replaces)?))
             }
             Format::Tmix(spelling) => {
                 let mut writer = TmixWriter::new(open()?, spelling, assumptions).map_err(failed)?;

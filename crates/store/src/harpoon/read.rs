@@ -84,7 +84,8 @@ fn utf8(file: &str, bytes: Vec<u8>) -> Result<String, FormatError> {
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count() as u64;
-        flaw(file, line, "this is not UTF-8 text", "")
+        let (byte, offset) = (error.as_bytes()[valid.len()], valid.len());
+        flaw(file, line, format!("this is not UTF-8 text: byte 0x{byte:02x} at offset {offset}"), "")
     })
 }
 

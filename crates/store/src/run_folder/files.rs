@@ -89,7 +89,13 @@ pub(super) fn check_target(target: &Path, replace: bool) -> Result<(), RunFolder
     let path = target.to_owned();
     let mut entries = match fs::read_dir(target) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // A link to nothing is something.
+            return match fs::symlink_metadata(target) {
+                Ok(_) if !replace => Err(RunFolderError::Exists { path }),
+                _ => Ok(()),
+            };
+        }
         // It is something else than a folder, unless it is what it would be in.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory && fs::symlink_metadata(target).is_ok() => {
             return Err(if replace {

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::files::{INDEX_FILE, RUN_FILE, RunFolderError, VERSION};
+use super::files::{INDEX_FILE, RUN_FILE, RunFolderError, VERSION, check_target, is_ours};
 use super::json as json_file;
 use super::reader::RunFolder;
-use crate::manifest::{FileDigest, MANIFEST_FILE, Manifest};
-use crate::staged::{StagedFolder, sync, take_name};
+use crate::manifest::{FileDigest, Manifest};
+use crate::staged::{StagedFolder, real, take_name};
 use crate::table::FileError;
 
 /// Which runs belong together. A single run has no index: its run folder is the folder the user named.
@@ -80,11 +80,11 @@ impl RunIndex {
     ///
     /// As [`Self::prepare`].
     pub fn check(folder: &Path, replace: bool) -> Result<(), RunFolderError> {
-        super::files::check_target(folder, replace)
+        check_target(folder, replace)
     }
 
-    /// Makes `folder` ready for the run folders of several seeds. One that exists must be empty, or a run folder and `replace` be
-    /// set. The run folders of an index are replaced one by one, a single run when [`IndexFolder::finish`] is called.
+    /// Makes a folder under a temporary name for the run folders of several seeds, which will be called `folder`. One that exists must be
+    /// empty, or a run folder and `replace` be set; it is replaced when [`IndexFolder::finish`] is called.
     ///
     /// # Errors
     ///
@@ -92,17 +92,12 @@ impl RunIndex {
     pub fn prepare(folder: &Path, replace: bool) -> Result<IndexFolder, RunFolderError> {
         RunIndex::check(folder, replace)?;
         let error = |source| FileError::Write { path: folder.to_owned(), source };
-        let target = folder.to_owned();
-        if folder.join(RUN_FILE).is_file() {
-            let staged = StagedFolder::create(folder).map_err(error)?;
-            return Ok(IndexFolder { target, staged: Some(staged) });
+        let target = real(folder).map_err(error)?;
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent).map_err(error)?;
         }
-        fs::create_dir_all(folder).map_err(error)?;
-        // What it says of an index that is to be replaced is true no longer.
-        match fs::remove_file(folder.join(MANIFEST_FILE)) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(error(source).into()),
-            _ => Ok(IndexFolder { target, staged: None }),
-        }
+        let staged = StagedFolder::create(&target).map_err(error)?;
+        Ok(IndexFolder { target, replace, staged })
     }
 
     /// The index of `seeds`, each in the folder [`Self::seed_folder`] names.
@@ -156,24 +151,29 @@ fn is_name(folder: &str) -> bool {
     Path::new(folder).file_name() == Some(folder.as_ref())
 }
 
-/// A folder that gets the run folders of several seeds and their index. One that replaces a single run has a temporary name until it
-/// is [`Self::finish`]ed, and vanishes if it is not.
+/// A folder that gets the run folders of several seeds and their index. It has a temporary name until it is [`Self::finish`]ed, and
+/// vanishes if it is neither finished nor kept.
 #[derive(Debug)]
 pub struct IndexFolder {
     target: PathBuf,
-    /// Where it is until it takes the name of a single run.
-    staged: Option<StagedFolder>,
+    replace: bool,
+    staged: StagedFolder,
 }
 
 impl IndexFolder {
     /// Where it is.
     pub fn path(&self) -> &Path {
-        self.staged.as_ref().map_or(&self.target, StagedFolder::path)
+        self.staged.path()
     }
 
-    /// Whether it has a temporary name.
-    pub fn is_staged(&self) -> bool {
-        self.staged.is_some()
+    /// Whether it takes the place of runs.
+    pub fn replaces(&self) -> bool {
+        is_ours(&self.target)
+    }
+
+    /// Leaves it under its temporary name.
+    pub fn keep(self) -> PathBuf {
+        self.staged.keep()
     }
 
     /// Waits until it is on the disk, and gives it its name.
@@ -182,13 +182,12 @@ impl IndexFolder {
     ///
     /// [`RunFolderError::NotNamed`]: the runs are whole under a temporary name.
     pub fn finish(self) -> Result<(), RunFolderError> {
-        let Some(staged) = self.staged else {
-            return Ok(sync(&self.target).map_err(|source| FileError::Write { path: self.target, source })?);
-        };
+        let IndexFolder { target, replace, staged } = self;
         let left = staged.keep();
-        take_name(&left, &self.target, true).map_err(|source| {
-            let reason = FileError::Write { path: self.target, source }.into();
-            RunFolderError::NotNamed { left, reason: Box::new(reason) }
-        })
+        let named = check_target(&target, replace).and_then(|()| {
+            let named = take_name(&left, &target, is_ours(&target));
+            Ok(named.map_err(|source| FileError::Write { path: target, source })?)
+        });
+        named.map_err(|reason| RunFolderError::NotNamed { left, reason: Box::new(reason) })
     }
 }

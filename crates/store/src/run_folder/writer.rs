@@ -23,7 +23,7 @@ use super::rows::{
 };
 use crate::manifest::Manifest;
 use crate::reserve::{Reserve, ReservedFile};
-use crate::staged::{StagedFolder, take_name};
+use crate::staged::{StagedFolder, real, take_name};
 use crate::table::{FileError, Row, TableWriter};
 
 /// A response whose last byte is older than this when the record ends is over (Q of methods A.5.2).
@@ -45,6 +45,7 @@ pub struct RunOptions {
 /// an error, leaves under the temporary name what was recorded, with `"complete": false` and the reason in its
 /// `run.json`; if nothing was recorded, or it cannot be written, nothing is left.
 pub struct RunWriter {
+    /// Where the name that was given leads.
     target: PathBuf,
     options: RunOptions,
     /// `None` once the folder is whole.
@@ -124,10 +125,11 @@ impl RunWriter {
     fn create_with(target: &Path, options: RunOptions, open: Open) -> Result<RunWriter, RunFolderError> {
         check_target(target, options.replace)?;
         let error = |source| FileError::Write { path: target.to_owned(), source };
-        if let Some(parent) = target.parent() {
+        let end = real(target).map_err(error)?;
+        if let Some(parent) = end.parent() {
             fs::create_dir_all(parent).map_err(error)?;
         }
-        let folder = StagedFolder::create(target).map_err(error)?;
+        let folder = StagedFolder::create(&end).map_err(error)?;
         let path = folder.path();
         let reserve = Reserve::on_disk_of(path);
         let tables = Tables {
@@ -144,7 +146,7 @@ impl RunWriter {
             lateness: Table::create(path, &reserve, open)?,
         };
         Ok(RunWriter {
-            target: target.to_owned(),
+            target: end,
             options,
             folder: Some(folder),
             reserve,

@@ -131,7 +131,7 @@ fn a_full_disk_leaves_nothing_and_is_named() {
     let (folder, path) = file();
     let full = || OpenOptions::new().write(true).open("/dev/full").unwrap();
     let writer = || {
-        let (staged, _) = StagedFile::create(&path).unwrap();
+        let (staged, _) = StagedFile::create(&path, false).unwrap();
         WorkloadWriter::over(staged, full()).unwrap()
     };
     let check = |error: WorkloadError| {

@@ -12,7 +12,7 @@ use flowloom_core::workload::{ConnectionVector, Protocol};
 use super::facts::{CaptureFacts, Provenance, TrafficFacts, WorkloadFacts};
 use super::keys::{FACTS_KEY, TRAFFIC_KEY, VERSION};
 use crate::manifest;
-use crate::staged::StagedFile;
+use crate::staged::{StagedFile, Target};
 use crate::table::FileError as WorkloadError;
 use crate::table::TableWriter;
 
@@ -33,7 +33,20 @@ impl WorkloadWriter {
     ///
     /// [`WorkloadError::Write`] if no file can be made there.
     pub fn create(path: &Path) -> Result<WorkloadWriter, WorkloadError> {
-        let (staged, out) = StagedFile::create(path).map_err(|source| write_error(path, source))?;
+        WorkloadWriter::stage(path, true)
+    }
+
+    /// The same; a file that exists at `path`, now or at the end, is replaced only where the writer `replaces` it.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkloadError::Write`] if no file can be made there, or `path` is a pipe: a workload is read from its end.
+    pub fn stage(path: &Path, replaces: bool) -> Result<WorkloadWriter, WorkloadError> {
+        let staged = match Target::of(path) {
+            Ok(Target::Pipe) => Err(std::io::Error::other("a Parquet file cannot be written to a pipe")),
+            _ => StagedFile::create(path, replaces),
+        };
+        let (staged, out) = staged.map_err(|source| write_error(path, source))?;
         WorkloadWriter::over(staged, out)
     }
 

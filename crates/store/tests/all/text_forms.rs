@@ -125,7 +125,8 @@ fn every_form_written_is_told_by_its_content_and_read_back() {
         let path = folder.path().join(name);
         let facts = WorkloadFacts { connections: 300, ..WorkloadFacts::default() };
         let assumptions = Assumptions { rtt: Duration::from_millis(100) };
-        let mut writer = VectorWriter::create(Some(&path), format, Rows::Connections, assumptions, facts).unwrap();
+        let mut writer =
+            VectorWriter::create(Some(&path), true, format, Rows::Connections, assumptions, facts).unwrap();
         vectors.iter().for_each(|vector| writer.write(vector).unwrap());
         assert!(!path.exists(), "{name}: nothing has the name before it is complete");
         assert_eq!(writer.finish().unwrap().vectors, 300);
@@ -153,7 +154,8 @@ fn after_an_error_no_form_has_more() {
         let path = folder.path().join(name);
         let facts = WorkloadFacts { connections: 3, ..WorkloadFacts::default() };
         let assumptions = Assumptions { rtt: Duration::from_millis(100) };
-        let mut writer = VectorWriter::create(Some(&path), format, Rows::Connections, assumptions, facts).unwrap();
+        let mut writer =
+            VectorWriter::create(Some(&path), true, format, Rows::Connections, assumptions, facts).unwrap();
         support::plain(3, Duration::from_millis(7)).for_each(|vector| writer.write(&vector).unwrap());
         writer.finish().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -174,7 +176,7 @@ fn a_file_that_is_not_finished_leaves_nothing() {
         let assumptions = Assumptions { rtt: Duration::ZERO };
         let path = folder.path().join(name);
         let writer =
-            VectorWriter::create(Some(&path), format, Rows::Connections, assumptions, WorkloadFacts::default());
+            VectorWriter::create(Some(&path), true, format, Rows::Connections, assumptions, WorkloadFacts::default());
         let mut writer = writer.unwrap();
         support::plain(20, Duration::ZERO).for_each(|vector| writer.write(&vector).unwrap());
     }

@@ -242,3 +242,31 @@ fn blocks_that_hosts_give_each_other_are_whole_and_strict() {
         assert_eq!(read(text).unwrap_err().first().map(String::as_str), Some(wanted), "{text}");
     }
 }
+
+#[test]
+fn one_error_in_brackets_is_told_once() {
+    for (inner, wanted) in [
+        (
+            "protocol = tcp (\n rate = 5M,\n 8zz = 3,\n window = 64K\n);\nown = a:1;",
+            "5:2: \"8zz\" cannot name an argument",
+        ),
+        ("8zz = tcp (\n rate = 5M,\n window = 64K\n);", "3:1: \"8zz\" cannot name a parameter"),
+        ("protocol = 8zz (\n rate = 5M,\n window = 64K\n);", "3:12: \"8zz\" cannot name a function"),
+        ("@let 8zz = f (\n rate = 5M,\n window = 64K\n);", "3:6: \"8zz\" cannot name a variable"),
+        ("protocol = tcp (\n rate = 5M burst = 3,\n window = 64K\n);", "4:12: \",\" or \")\" is expected here"),
+        ("protocol = tcp (\n rate = [1, 2 3,\n window = 64K\n);", "4:15: \",\" or \"]\" is expected here"),
+        ("protocol = tcp (\n 5M,\n window = f (\n x = 1\n )\n);", "4:2: an argument or \")\" is expected here"),
+    ] {
+        let said = said(&format!("cluster {{\ntest a {{\n{inner}\nown = b:2;\n}}\n}}\n"), Mode::Lenient);
+        let told: Vec<_> = said.iter().filter(|one| !one.contains("given twice")).collect();
+        assert!(told.len() == 1 && told[0].starts_with(&format!("error: {wanted}")), "{inner}: {told:#?}");
+    }
+}
+
+#[test]
+fn a_word_alone_is_no_keyword_of_the_next_block() {
+    let (body, said) = read("serial {\n foo\n cluster {\n test a { }\n }\n}\n", Mode::Lenient);
+    assert!(said.len() == 1 && said[0].contains("\"foo\" is followed by \"cluster\""), "{said:#?}");
+    let block = body.blocks().next().unwrap().body.blocks().next().unwrap();
+    assert_eq!((block.keyword.as_str(), block.body.blocks().count()), ("cluster", 1));
+}

@@ -1,0 +1,180 @@
+//! Where commands write, and what they never write over.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::os::unix::net::UnixListener;
+
+use flowloom_testkit::command::{Bench, Traffic};
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+
+/// A folder with a capture, its workload, an experiment and a run.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(30).pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    bench.flowloom(&["run", "w.parquet", "-o", "r", "-q"]).succeeded();
+    bench
+}
+
+#[test]
+fn devices_and_pipes_are_written_into() {
+    let bench = bench();
+    symlink("/dev/null", bench.path("null")).unwrap();
+    mkfifo(&bench.path("fifo"), Mode::S_IRWXU).unwrap();
+    // Both ends in one: otherwise writing would wait for the reader.
+    let mut fifo = fs::File::options().read(true).write(true).open(bench.path("fifo")).unwrap();
+    let names = bench.names();
+    for command in [
+        &["extract", "c.pcap", "-o"][..],
+        &["convert", "w.parquet", "--to", "jsonl", "-o"],
+        &["convert", "r", "--to", "columns", "-o"],
+        &["describe", "c.pcap", "--html"],
+        &["fit", "c.pcap", "--model", "swing", "-o"],
+        &["report", "r", "-o"],
+    ] {
+        bench.flowloom(&[command, &["null", "--force"]].concat());
+        assert!(bench.path("null").is_symlink() && bench.names() == names, "{command:?}");
+    }
+    bench.flowloom(&["extract", "c.pcap", "-o", "/dev/null"]).succeeded();
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    bench.flowloom(&["convert", "r", "--to", "percentiles", "-o", "fifo", "-q"]).succeeded();
+    let mut begin = [0; 8];
+    std::io::Read::read_exact(&mut fifo, &mut begin).unwrap();
+    assert!(fs::metadata(bench.path("fifo")).unwrap().file_type().is_fifo());
+    bench.flowloom(&["extract", "c.pcap", "-o", "fifo", "--force"]).failed(2, &["fifo", "pipe", "jsonl"]);
+    bench.flowloom(&["convert", "w.parquet", "--to", "parquet", "-o", "fifo"]).failed(2, &["fifo", "pipe", "jsonl"]);
+    let _listener = UnixListener::bind(bench.path("socket")).unwrap();
+    bench.flowloom(&["convert", "w.parquet", "--to", "csv", "-o", "socket", "--force"]).failed(1, &["a socket"]);
+    for target in ["fifo", "socket", "null"] {
+        bench.flowloom(&["run", "c.pcap", "-o", target, "--force"]).failed(1, &[target, "not a run folder"]);
+    }
+}
+
+#[test]
+fn links_are_kept_and_followed() {
+    let bench = bench();
+    fs::create_dir(bench.path("far")).unwrap();
+    bench.file("far/old.csv", b"old");
+    for (link, end) in [("link.csv", "far/old.csv"), ("loose.csv", "far/new.csv"), ("folder", "far/run")] {
+        symlink(end, bench.path(link)).unwrap();
+    }
+    for (link, end) in [("link.csv", "far/old.csv"), ("loose.csv", "far/new.csv")] {
+        let words = ["convert", "w.parquet", "-o", link];
+        bench.flowloom(&words).failed(1, &[link, "--force"]);
+        bench.flowloom(&[&words[..], &["--force"]].concat()).succeeded();
+        assert!(bench.path(link).is_symlink() && fs::read(bench.path(end)).unwrap().len() > 100, "{link}");
+    }
+    bench.flowloom(&["run", "w.parquet", "-o", "folder"]).failed(1, &["exists already"]);
+    for seeds in [&["--seed", "1"][..], &["--seed", "1", "--seed", "2"], &["--seed", "3"]] {
+        bench.flowloom(&[&["run", "w.parquet", "-o", "folder", "--force", "-q"], seeds].concat()).succeeded();
+        assert!(bench.path("folder").is_symlink() && bench.path("far/run/report.html").is_file());
+    }
+    assert_eq!(fs::read_dir(bench.path("far")).unwrap().count(), 3, "nothing temporary is left");
+}
+
+#[test]
+fn no_input_is_replaced() {
+    let bench = bench();
+    symlink("w.parquet", bench.path("soft.parquet")).unwrap();
+    fs::hard_link(bench.path("w.parquet"), bench.path("hard.csv")).unwrap();
+    bench.file("e.toml", b"workload.source = \"w.parquet\"\nworkload.load = { method = \"thinning\", factor = 0.5 }\n");
+    let before = fs::read(bench.path("w.parquet")).unwrap();
+    for words in [
+        &["convert", "w.parquet", "-o", "hard.csv"][..],
+        &["convert", "w.parquet", "-o", "./soft.parquet"],
+        &["extract", "c.pcap", "-o", "r/../c.pcap"],
+        &["model", "e.toml", "-o", "w.parquet"],
+        &["model", "e.toml", "-o", "e.toml"],
+        &["fit", "w.parquet", "-o", "hard.csv"],
+        &["describe", "w.parquet", "--html", "w.parquet"],
+        &["report", "r", "-o", "r/queue.parquet"],
+        &["convert", "r", "--to", "iperf3", "-o", "r/run.json"],
+    ] {
+        let said = bench.flowloom(&[words, &["--force"]].concat());
+        assert!(matches!(said.code, 1 | 2) && said.err.contains("also"), "{words:?}: {}", said.err);
+    }
+    assert_eq!(fs::read(bench.path("w.parquet")).unwrap(), before);
+    bench.flowloom(&["verify", "r", "w.parquet"]).succeeded();
+}
+
+#[test]
+fn a_run_folder_with_inputs_in_it_stays() {
+    let bench = bench();
+    fs::copy(bench.path("c.pcap"), bench.path("r/c.pcap")).unwrap();
+    bench.file("r/e.toml", b"workload.source = \"../w.parquet\"\n");
+    bench.file("out.toml", b"workload.source = \"r/c.pcap\"\n");
+    for words in [&["r/c.pcap"][..], &["r/e.toml"], &["out.toml"], &["out.toml", "--seed", "1", "--seed", "2"]] {
+        bench
+            .flowloom(&[&["run"], words, &["-o", "r", "--force"]].concat())
+            .failed(1, &["r: the input ", "in this folder", "hint"]);
+    }
+    assert!(bench.path("r/c.pcap").is_file() && bench.path("r/e.toml").is_file());
+    fs::create_dir(bench.path("notes")).unwrap();
+    bench.file("notes/thesis.tex", b"x");
+    bench.flowloom(&["run", "c.pcap", "-o", "notes", "--force"]).failed(1, &["notes", "not a run folder"]);
+}
+
+#[test]
+fn standard_output_is_written_alike() {
+    let bench = bench();
+    bench.file("s.ns", b"cluster { test a { duration = 1; } }\n");
+    for (words, begin) in [
+        (&["convert", "w.parquet", "--to", "jsonl", "-o", "-"][..], "{"),
+        (&["convert", "w.parquet", "--to", "csv", "-o", "/dev/stdout"], "id,start_ns"),
+        (&["fit", "c.pcap", "--model", "swing", "-o", "-"], "{\"model\":\"swing\""),
+        (&["report", "r", "-o", "-"], "<!DOCTYPE html>"),
+        (&["describe", "w.parquet", "--html", "-"], "<!DOCTYPE html>"),
+        (&["init", "-o", "-"], "#"),
+        (&["lab", "format", "s.ns", "-o", "-"], "cluster"),
+    ] {
+        let said = bench.flowloom(words);
+        assert!(
+            said.code == 0 && said.out.to_lowercase().starts_with(&begin.to_lowercase()),
+            "{words:?}: {}",
+            said.out
+        );
+        assert!(!bench.path("-").exists());
+    }
+    for words in [
+        &["extract", "c.pcap", "-o", "-"][..],
+        &["run", "c.pcap", "-o", "-"],
+        &["calibrate", "e.toml", "--load", "50%", "-o", "-"],
+        &["lab", "run", "s.ns", "-o", "-"],
+    ] {
+        let said = bench.flowloom(words);
+        assert!(said.code == 2 && said.err.contains("hint") && !bench.path("-").exists(), "{words:?}: {}", said.err);
+    }
+    bench.flowloom(&["describe", "w.parquet", "--html", "-", "--json"]).failed(2, &["standard output"]);
+}
+
+#[test]
+fn shell_takes_experiments() {
+    let bench = bench();
+    bench.flowloom(&["shell", "no.toml", "--", "true"]).failed(1, &["no.toml: there is no such file", "hint"]);
+    bench.flowloom(&["shell", "c.pcap", "--", "true"]).failed(2, &["c.pcap is a capture", "experiment (.toml)"]);
+}
+
+#[test]
+fn sources_alone_refuse_what_they_ignore() {
+    let bench = Bench::new();
+    let sources = "measure.duration = \"1s\"\n[[sources]]\nname = \"s\"\nkind = \"bulk\"\n";
+    bench.file("s.toml", sources.as_bytes());
+    for option in [
+        &["--missing", "all"][..],
+        &["--complete-only"],
+        &["--tcp-only"],
+        &["--strict"],
+        &["--inside", "10.0.0.0/8"],
+        &["--wait-min", "1s"],
+        &["--wait-correct", "none"],
+        &["--vary", "blocks"],
+    ] {
+        bench.flowloom(&[&["run", "s.toml", "-o", "r"], option].concat()).failed(2, &[option[0], "hint"]);
+    }
+    let keys = "[workload]\nwaits.min = \"1s\"\nlead-in = false\n[run]\nvary = \"jitter 1s\"\n";
+    bench.file("k.toml", format!("{sources}{keys}").as_bytes());
+    bench
+        .flowloom(&["run", "k.toml", "-o", "r"])
+        .failed(2, &["k.toml:6: workload.waits", "k.toml:7: workload.lead-in", "k.toml:9: run.vary"]);
+}
