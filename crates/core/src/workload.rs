@@ -138,11 +138,19 @@ pub struct Pause {
     /// Bytes of all ADUs of the sending end before the pause.
     pub after_bytes: u64,
     /// From the last of them to the next byte, at the monitor; where it waited for the other end, from the last byte that it
-    /// waited for; of an end that does not read, how long its window was closed.
+    /// waited for; of an end that does not read, how long its window was closed. Zero where one write followed another at once: a *seam*,
+    /// of which a segment smaller than a full one tells (methods A.13.1).
     pub length: Duration,
     /// The end waited for so many bytes of the other end's ADUs: in concurrent connections, whose ADUs do not tell it. Such a
     /// pause may also stand before an ADU, and then is what the ADU waits for.
     pub heard: Option<u64>,
+}
+
+impl Pause {
+    /// Whether the end did not wait at all: one write followed another at once.
+    pub fn is_seam(&self) -> bool {
+        self.length == Duration::ZERO && self.heard.is_none()
+    }
 }
 
 /// A datagram of an ADU that was sent in several (methods A.13.8).
@@ -686,7 +694,7 @@ pub struct ConnectionVector {
     /// The data, in the order of its start (a total order when sequential).
     pub adus: Vec<Adu>,
     /// Pauses of each end inside its ADUs, which it wrote in pieces, in their order (methods A.13.1): from the last byte before a pause
-    /// to the next.
+    /// to the next. Where a write followed another at once the pause has no length.
     pub pauses: PerSide<Vec<Pause>>,
     /// Datagrams of each end in its ADUs of several, in their order; empty for TCP and where single datagrams are not known.
     pub datagrams: PerSide<Vec<SeenDatagram>>,

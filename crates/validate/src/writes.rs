@@ -312,7 +312,8 @@ impl Recorder for Found {
                 }
             }
             for pause in &original.pauses[side] {
-                let is_found = found.remove(&pause.after_bytes).is_some();
+                // A write that follows at once is no pause.
+                let is_found = found.remove(&pause.after_bytes).is_some_and(|length| length > Duration::ZERO);
                 let is_long = pause.length > ended.rtt + ended.rtt / 2 + Duration::from_millis(20);
                 let class = if is_long { &mut self.long } else { &mut self.short };
                 class[0] += 1;

@@ -203,7 +203,7 @@ pub(super) struct Stream<'a> {
     pub gaps: &'a Gaps,
     /// Choice of those that belong to their ADU.
     pub missing: Missing,
-    /// Pauses of its program, by sequence number.
+    /// Pauses of its program, and behind them where writes follow at once: of two at one place the first counts.
     pub pauses: Vec<writes::Pause>,
     /// What it waited for from the other end of a concurrent connection, by sequence number.
     pub answers: &'a [Answer],

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU16;
 
+use crate::tcp::Timestamps;
 use crate::wire::Flags;
 use crate::workload::ASSUMED_MSS;
 
@@ -16,6 +17,7 @@ use super::flight::{self, Flight, Transits};
 use super::gaps::Gaps;
 use super::reads::{Offered, Reads};
 use super::recovery::{Passed, Recovery, Situation};
+use super::seams::Tail;
 use super::seen::Seen;
 use super::transit::{Answered, HandshakeAnswer, NEVER, Timed};
 use super::undelayed::Undelayed;
@@ -294,12 +296,15 @@ impl End {
     }
 
     /// New data passed in order, in one ADU with the data before it if it is `inside`: `peer` is the other end.
-    pub fn note_write(&mut self, passed: &Passed, stamp: Option<u32>, inside: bool, peer: &End) {
+    pub fn note_write(&mut self, passed: &Passed, seen: &Seen, inside: bool, peer: &End) {
         let round_trip = self.transit().unwrap_or(0).saturating_add(peer.transit().unwrap_or(0));
         let Passed { start, end, at: now, .. } = *passed;
         let since = self.clock.since();
+        let stamp = seen.timestamps.map(|stamps| stamps.value);
+        let tail =
+            Tail { bytes: end - start, pushes: seen.flags.psh(), full: self.full_segment(peer, stamp.is_some()) };
         if self.data_segments < 2 {
-            self.first = First { bytes: end - start, stamp, since };
+            self.first = First { bytes: end - start, stamp, since, ended_write: tail.is_short(0) };
             return;
         }
         if stamp.is_some() {
@@ -320,10 +325,27 @@ impl End {
             window: u64::from(peer.last_window) << scale,
             shut_out: peer.reads.as_ref().is_some_and(|reads| reads.was_closed_since(self.last_data)),
             inside,
+            tail,
         };
         let transit = self.transit();
         let (acked, acked_at, first) = (self.acked, self.acked_at, self.first);
         self.writes.get_or_insert_with(|| Box::new(Writes::new(transit, acked, acked_at, first))).sent(&sent);
+    }
+
+    /// Payload of a full segment of it to `peer`; `None` where the SYN of the receiver does not tell.
+    fn full_segment(&self, peer: &End, has_stamps: bool) -> Option<u64> {
+        let mss = self.mss.map_or(peer.mss?, |mss| mss.min(peer.mss.unwrap_or(mss)));
+        // The MSS counts the options of a segment (RFC 6691).
+        let options = if has_stamps { Timestamps::OPTION_BYTES } else { 0 };
+        Some(u64::from(mss).saturating_sub(u64::from(options)))
+    }
+
+    /// Its latest segment was a piece of one that an offload had merged.
+    pub fn note_merged(&mut self) {
+        self.first.ended_write = false;
+        if let Some(writes) = &mut self.writes {
+            writes.merged();
+        }
     }
 
     /// The same data, as its first-flight window needs it.

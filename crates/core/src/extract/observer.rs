@@ -24,6 +24,7 @@ use super::seen::Seen;
 use super::sequence;
 use super::syns::Syns;
 use super::transit::{Handshake, NEVER};
+use super::writes::Writes;
 
 /// A jump in sequence numbers no capture gap explains (methods A.1.2).
 pub(super) const IMPOSSIBLE_JUMP: u64 = 1 << 30;
@@ -332,6 +333,7 @@ impl Observer {
         let own = &mut self.ends[sender as usize];
         own.oversized = own.oversized.saturating_add(1);
         own.merged = own.merged.saturating_add(whole.merged);
+        own.note_merged();
         whole
     }
 
@@ -417,8 +419,7 @@ impl Observer {
         let end = start + u64::from(seen.payload_bytes);
         let mut arrival = Arrival::default();
         if seen.payload_bytes > 0 {
-            let stamp = seen.timestamps.map(|stamps| stamps.value);
-            arrival = self.note_data(sender, Passed { start, end, at: now, id: seen.ip_id }, stamp, ack);
+            arrival = self.note_data(sender, Passed { start, end, at: now, id: seen.ip_id }, seen, ack);
         }
         if flags.fin() {
             let own = &mut self.ends[sender as usize];
@@ -443,7 +444,7 @@ impl Observer {
         }
     }
 
-    fn note_data(&mut self, sender: Side, passed: Passed, stamp: Option<u32>, ack: u64) -> Arrival {
+    fn note_data(&mut self, sender: Side, passed: Passed, seen: &Seen, ack: u64) -> Arrival {
         let Passed { start, end, at: now, id } = passed;
         let min_rtt = self.min_rtt();
         let (initiator, acceptor) = self.ends.split_at_mut(1);
@@ -522,7 +523,7 @@ impl Observer {
         }
         own.data_segments = own.data_segments.saturating_add(1);
         if start == high && late.is_none() {
-            own.note_write(&passed, stamp, inside, peer);
+            own.note_write(&passed, seen, inside, peer);
             own.note_flight(&passed, inside, peer, min_rtt);
         } else {
             own.note_repair(end.max(high));
@@ -683,7 +684,12 @@ fn stream<'a>(
     let is_lossy = repair.is_some();
     // Of ends that do not take turns nothing tells a pause from the repair of a loss.
     let is_unsure = is_lossy && end.answers.is_some();
-    let pauses = end.writes.as_ref().filter(|_| !is_unsure).map(|writes| writes.finish(end.clock.tick(), is_lossy));
+    let pauses = |writes: &Writes| {
+        let pauses = if is_unsure { Vec::new() } else { writes.finish(end.clock.tick(), is_lossy) };
+        // Where a pause is, it says more than a seam.
+        pauses.into_iter().chain(writes.seams()).collect()
+    };
+    let pauses = end.writes.as_deref().map(pauses);
     let answers = end.answers.as_ref().map_or(&[][..], |answers| answers.list(is_lossy));
     Stream {
         runs: &end.runs,

@@ -14,6 +14,7 @@ mod answers;
 mod losses;
 mod pauses;
 mod reads;
+mod seams;
 mod syns;
 
 const ISN: [u32; 2] = [4_294_967_200, 77];

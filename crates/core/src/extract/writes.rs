@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 
 use super::clock::Waited;
+use super::seams::{Seams, Tail};
 use crate::wire::Timestamps;
 
 /// No pause: a packet on a slow link, a turn of a scheduler.
@@ -29,7 +30,7 @@ const RECENT: usize = 8;
 const MANY: usize = 3;
 
 /// Options that not all segments carry make some smaller: four SACK blocks (RFC 2018 section 3).
-const MOST_OPTIONS: u64 = 36;
+pub(super) const MOST_OPTIONS: u64 = 36;
 
 /// Every TCP sends segments as large as this, if it has so much to send (RFC 9293 section 3.7.1).
 pub(super) const LEAST_FULL: u64 = 536;
@@ -114,6 +115,8 @@ pub(super) struct First {
     pub stamp: Option<u32>,
     /// [`Clock::since`](super::clock::Clock::since) when it passed.
     pub since: (u64, u32),
+    /// It ended a write, and what follows is another one (see [`Seams`]).
+    pub ended_write: bool,
 }
 
 /// A segment that passes with nothing but new bytes, in order.
@@ -138,6 +141,8 @@ pub(super) struct Sent {
     pub shut_out: bool,
     /// It may follow a pause inside an ADU.
     pub inside: bool,
+    /// What tells whether it ends a write.
+    pub tail: Tail,
 }
 
 /// What tells the pauses of one end's program from those of its TCP and the network.
@@ -163,6 +168,7 @@ pub(super) struct Writes {
     /// The window was closed since the last new data.
     closed: bool,
     candidates: Vec<Candidate>,
+    seams: Seams,
 }
 
 impl Writes {
@@ -183,6 +189,7 @@ impl Writes {
             ran_dry: first.bytes < LEAST_FULL,
             closed: false,
             candidates: Vec::new(),
+            seams: Seams::after_first(first.ended_write),
         }
     }
 
@@ -234,6 +241,12 @@ impl Writes {
         self.repaired_at = self.repaired_at.max(high);
         self.allowed = 0;
         self.ran_dry = false;
+        self.seams.forget();
+    }
+
+    /// The latest segment was a piece of one that an offload had merged: its size does not tell how the program wrote.
+    pub fn merged(&mut self) {
+        self.seams.forget();
     }
 
     /// Whether the latest segment was smaller than others though the window had room for more.
@@ -285,19 +298,21 @@ impl Writes {
         }
         self.allowed = self.allowed.max(sent.end.saturating_sub(sent.acked));
         self.largest = self.largest.max(sent.end - sent.start);
-        self.ran_dry = sent.end - sent.start + MOST_OPTIONS < self.largest && self.window_had_room(sent);
+        self.ran_dry =
+            sent.end - sent.start + MOST_OPTIONS < self.largest && self.window_had_room(sent.end, self.largest, sent);
+        let may_end = sent.tail.pushes && sent.acked >= self.repaired_at;
+        let had_room = may_end && sent.tail.full.is_some_and(|full| self.window_had_room(sent.start, full, sent));
+        self.seams.sent(sent.start, &sent.tail, had_room);
         self.stamp = sent.stamp;
         self.closed = false;
     }
 
-    /// Whether the window that the sender knew of for certain had room for another segment behind this one.
-    fn window_had_room(&self, sent: &Sent) -> bool {
+    /// Whether the window that the sender knew of for certain when it sent `sent` had room for so many bytes from `start` on.
+    fn window_had_room(&self, start: u64, bytes: u64, sent: &Sent) -> bool {
         let Some(transit) = self.transits.short() else { return false };
         let late = answered_within(transit, sent.waited.unwrap_or_default().most);
         let known = self.heard.iter().rev().find(|heard| heard.first_at <= sent.now.saturating_sub(late));
-        known
-            .or(self.heard.front())
-            .is_some_and(|heard| sent.end.saturating_sub(heard.ack) + self.largest <= sent.window)
+        known.or(self.heard.front()).is_some_and(|heard| start.saturating_sub(heard.ack) + bytes <= sent.window)
     }
 
     /// How long after the segment before the sender would have sent this one, if what it heard last had set it going; `None` if more
@@ -314,6 +329,11 @@ impl Writes {
             flight == 0 || (flight < 2 * self.largest && flight + 2 * self.largest <= self.allowed && is_long);
         let explained = heard.at.saturating_add(answered_within(transit, waited.most)).saturating_sub(sent.before);
         (had_room && gap > explained).then_some(explained)
+    }
+
+    /// The first bytes of writes that followed others at once, as pauses of no length, in order.
+    pub fn seams(&self) -> impl Iterator<Item = Pause> {
+        self.seams.list().iter().map(|at| Pause { at: *at, length: 0 })
     }
 
     /// The pauses of the program, in order. `tick` is that of the sender's clock, and `is_lossy` whether any of its data was lost or
@@ -340,5 +360,6 @@ impl Writes {
         size_of::<Writes>()
             + self.heard.capacity() * size_of::<Heard>()
             + self.candidates.capacity() * size_of::<Candidate>()
+            + self.seams.heap_bytes()
     }
 }

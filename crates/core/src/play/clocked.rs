@@ -13,19 +13,26 @@ const INITIAL_SEGMENTS: u64 = 10;
 /// A write is due by the clock if its end waits, and not for the other end: it follows another write of the same end, or the connection
 /// is concurrent and it is not known to answer. What follows the handshake or data of the other end is released by these, however long
 /// its end thinks then. Of a write that is due by the clock, the end's first-flight window (10 segments where it is not known) can leave
-/// at once; acknowledgements release the rest.
+/// at once; acknowledgements release the rest. Writes that follow it at once are part of it.
 pub fn clocked_bytes(vector: &ConnectionVector, model: &ReplayModel) -> u64 {
     let flight = |side: Side| vector.ends[side].first_flight.unwrap_or(INITIAL_SEGMENTS * vector.agreed_mss());
     let (mut sent, mut before, mut clocked) = (PerSide::<u64>::default(), None, 0u64);
     let script = Script::new(vector, model);
+    // What can still leave at once of a write that was due by the clock.
+    let (mut room, mut goes_on) = (PerSide::<u64>::default(), PerSide::<bool>::default());
     for (index, step) in script.steps().iter().enumerate() {
         let bytes = step.end - std::mem::replace(&mut sent[step.side], step.end);
         let follows_itself = before.replace(step.side) == Some(step.side);
         let is_answer = script.heard_before(index) > 0;
         let is_clocked = !is_answer && (vector.pattern == Pattern::Concurrent || follows_itself);
-        if is_clocked && step.wait > Duration::ZERO {
-            clocked = clocked.saturating_add(bytes.min(flight(step.side)));
+        let is_seam =
+            std::mem::replace(&mut goes_on[step.side], step.goes_on) && step.wait == Duration::ZERO && !is_answer;
+        if !is_seam {
+            room[step.side] = if is_clocked && step.wait > Duration::ZERO { flight(step.side) } else { 0 };
         }
+        let left = bytes.min(room[step.side]);
+        room[step.side] -= left;
+        clocked = clocked.saturating_add(left);
     }
     clocked
 }
@@ -89,6 +96,18 @@ mod tests {
         assert_eq!(clocked(&vector), 4_000, "all but the first write");
         let at_once = ReplayModel { writes: false, ..ReplayModel::with_waits(Waits::CORRECTED) };
         assert_eq!(clocked_bytes(&vector, &at_once), 0);
+    }
+
+    #[test]
+    fn writes_that_follow_at_once_are_part_of_the_one_before() {
+        let mut vector = vector(Pattern::Sequential, &[(I, 300, 50, A), (A, 30_000, 0, A)]);
+        let pause = |after_bytes, millis| Pause { after_bytes, length: MS(millis), heard: None };
+        vector.pauses.acceptor = vec![pause(100, 0)];
+        assert_eq!(clocked(&vector), 0, "nobody waits");
+        vector.pauses.acceptor = vec![pause(100, 0), pause(20_000, 40), pause(20_100, 0)];
+        assert_eq!(clocked(&vector), 10_000);
+        vector.ends.acceptor.first_flight = Some(2_920);
+        assert_eq!(clocked(&vector), 2_920, "one window for both");
     }
 
     #[test]

@@ -253,6 +253,7 @@ impl MeasuredWaits<'_> {
                 let counted = self.transit(side).unwrap_or_default() + waited;
                 self.model.waits.corrected(pause.length, Some(counted))
             }
+            None if pause.is_seam() => Duration::ZERO,
             // Its length is that of the end's clock, unless it was shorter at the monitor.
             None => pause.length + self.delay(side, written - 1).saturating_sub(waited),
         }

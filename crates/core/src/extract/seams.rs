@@ -1,0 +1,133 @@
+//! Seams: where one write of a program ends and the next one follows at once (methods A.13.1).
+//!
+//! TCP fills its segments while it has more to send. A smaller one inside an ADU, which pushes (PSH), was all that the program had
+//! written by then: what follows is another write, however soon it follows. A replay that writes both as one sends fewer segments,
+//! and makes the other end acknowledge less often.
+//!
+//! Nothing else may explain the smaller segment. It was not cut to a window, it was not repaired, its sender has no smaller segments
+//! for full ones, and it was no piece of what an offload had merged. The size of a full segment must be known from the SYNs.
+
+use super::writes::{LEAST_FULL, MOST_OPTIONS};
+
+/// A segment of new data in order, as the end of a write.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tail {
+    /// Its payload bytes.
+    pub bytes: u64,
+    /// PSH was set.
+    pub pushes: bool,
+    /// The payload of a full segment with the same options, if both ends are known well enough.
+    pub full: Option<u64>,
+}
+
+impl Tail {
+    /// Whether a larger segment would have passed if its sender had had more to send, where the sender fills segments of `filled` bytes.
+    pub fn is_short(&self, filled: u64) -> bool {
+        let full = match self.full {
+            // The path takes smaller segments than the ends do.
+            Some(full) if filled > 0 && filled + MOST_OPTIONS < full => filled.max(LEAST_FULL),
+            Some(full) => full,
+            None => return false,
+        };
+        self.pushes && self.bytes + MOST_OPTIONS < full
+    }
+}
+
+/// The seams of one end.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seams {
+    /// The latest segment ended a write.
+    is_open: bool,
+    /// The largest segment that did not push: its sender had more to send.
+    filled: u64,
+    /// The first byte of each write that followed another at once.
+    list: Vec<u64>,
+}
+
+impl Seams {
+    /// After the end's first data segment, which ended a write or did not.
+    pub fn after_first(is_over: bool) -> Seams {
+        Seams { is_open: is_over, ..Seams::default() }
+    }
+
+    /// New data passed in order from the byte `start` on; `is_free` if no window and no repair explains the size of the segment.
+    #[inline]
+    pub fn sent(&mut self, start: u64, tail: &Tail, is_free: bool) {
+        if self.is_open {
+            self.list.push(start);
+        }
+        if !tail.pushes {
+            self.filled = self.filled.max(tail.bytes);
+        }
+        self.is_open = is_free && tail.is_short(self.filled);
+    }
+
+    /// Whatever the latest segment looked like, it does not tell.
+    #[inline]
+    pub fn forget(&mut self) {
+        self.is_open = false;
+    }
+
+    /// The first bytes of writes that followed others at once, in order.
+    pub fn list(&self) -> &[u64] {
+        &self.list
+    }
+
+    /// Bytes held on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.list.capacity() * size_of::<u64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: u64 = 1_448;
+    const NONE: [u64; 0] = [];
+
+    fn tail(bytes: u64, pushes: bool) -> Tail {
+        Tail { bytes, pushes, full: Some(FULL) }
+    }
+
+    /// The seams of an end that sends these segments, of which the last number says whether they push.
+    fn seams(segments: &[(u64, bool)]) -> Vec<u64> {
+        let (mut seams, mut sent) = (Seams::default(), 0);
+        for &(bytes, pushes) in segments {
+            seams.sent(sent, &tail(bytes, pushes), true);
+            sent += bytes;
+        }
+        seams.list
+    }
+
+    #[test]
+    fn a_short_segment_that_pushes_ends_a_write() {
+        assert_eq!(seams(&[(100, true), (FULL, false), (552, true)]), [100]);
+        assert_eq!(seams(&[(36, true), (36, true), (36, true)]), [36, 72]);
+        assert_eq!(seams(&[(100, false), (FULL, false)]), NONE, "without PSH a window may have cut it");
+        assert_eq!(seams(&[(FULL, true), (FULL, true)]), NONE);
+        let nearly = FULL - MOST_OPTIONS;
+        assert_eq!(seams(&[(nearly, true), (FULL, true)]), NONE, "options take as much");
+        assert_eq!(seams(&[(nearly - 1, true), (FULL, true)]), [nearly - 1]);
+    }
+
+    #[test]
+    fn a_path_that_takes_less_fills_smaller_segments() {
+        assert_eq!(seams(&[(1_200, false), (1_200, true), (1_200, true), (300, true)]), NONE);
+        assert_eq!(seams(&[(1_200, false), (700, true), (1_200, true)]), [1_900]);
+        let cut = [(300, false), (700, true), (499, true), (300, true), (9, true)];
+        assert_eq!(seams(&cut), [1_499, 1_799], "segments below 536 bytes are never full");
+    }
+
+    #[test]
+    fn what_nothing_is_known_of_is_no_seam() {
+        assert!(!Tail { bytes: 100, pushes: true, full: None }.is_short(0));
+        let mut seams = Seams::default();
+        seams.sent(0, &tail(100, true), false);
+        seams.sent(100, &tail(100, true), true);
+        seams.forget();
+        seams.sent(200, &tail(100, true), true);
+        seams.sent(300, &tail(100, true), true);
+        assert_eq!(seams.list(), [300], "neither behind a full window nor behind a repair");
+    }
+}
