@@ -360,14 +360,14 @@ impl Front {
     }
 
     #[inline]
-    fn begin(&mut self, time: Time) {
+    fn reach_back(&mut self, time: Time) {
         let first = &mut self.counts.first;
         *first = Some(first.map_or(time, |first| first.min(time)));
     }
 
     #[inline]
     fn lengthen(&mut self, time: Time) {
-        self.begin(time);
+        self.reach_back(time);
         let last = &mut self.counts.last;
         *last = Some(last.map_or(time, |last| last.max(time)));
     }
@@ -378,9 +378,10 @@ impl Front {
         match passing {
             Passing::Copy => return,
             Passing::First => self.lengthen(time),
-            Passing::Doubtful(_) => self.begin(time),
+            Passing::Doubtful(_) => self.reach_back(time),
         }
         if let Some((previous, _)) = self.pending.filter(|(previous, _)| time < *previous) {
+            let counts = &mut self.counts;
             counts.clock_backwards += 1;
             counts.farthest_backwards = counts.farthest_backwards.max(previous.since(time));
         }
