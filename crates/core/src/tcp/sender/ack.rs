@@ -170,7 +170,7 @@ impl Sender {
                 self.recover_by_sack(now, progress, config);
                 true
             }
-            _ if heard.advanced => self.recover_without_sack(now, acked, mss),
+            _ if heard.advanced => self.recover_without_sack(now, acked, mss, config),
             _ => {
                 // Where SACK is agreed a duplicate without blocks tells of no loss (RFC 6675 section 2).
                 if heard.duplicate && !agreed.sack {
@@ -252,11 +252,13 @@ impl Sender {
     }
 
     /// An acknowledgement of `acked` bytes, without SACK. Returns whether it restarts the retransmission timer.
-    fn recover_without_sack(&mut self, now: Time, acked: u64, mss: u32) -> bool {
+    fn recover_without_sack(&mut self, now: Time, acked: u64, mss: u32, config: &Config) -> bool {
         if !self.in_recovery {
             return true;
         }
-        if self.unacknowledged >= self.recover || self.congestion.recovery() == Recovery::First {
+        // The Reno of Linux has the recovery of RFC 6582.
+        let linux = config.window_rules == WindowRules::Linux;
+        if self.unacknowledged >= self.recover || (self.congestion.recovery() == Recovery::First && !linux) {
             self.in_recovery = false;
             // RFC 6582 section 3.2 step 3, full acknowledgements, option 1: no burst of what the window would allow.
             let room = saturate(self.flight());
@@ -264,10 +266,12 @@ impl Sender {
             return true;
         }
         // RFC 6582 section 3.2 step 3; the "Impatient" variant: only the first partial acknowledgement restarts the
-        // timer, so that many losses in one window end in a timeout and not in one hole per round trip.
+        // timer, so that many losses in one window end in a timeout and not in one hole per round trip. In Linux each does
+        // (`tcp_rearm_rto`), the "Slow-but-Steady" variant, and a hole per round trip it is.
         self.deflate(acked, mss);
         self.forced = Forced::Hole;
-        !std::mem::replace(&mut self.partial_ack_seen, true)
+        let first = !std::mem::replace(&mut self.partial_ack_seen, true);
+        first || (linux && self.congestion.recovery() != Recovery::Own)
     }
 
     /// RFC 6582 section 3.2 step 3, partial acknowledgements: deflate by what was acknowledged, and add back one segment

@@ -235,6 +235,16 @@ impl Sender {
         self.forced = Forced::Hole;
     }
 
+    /// The same without SACK: what is outstanding has left the network, and is sent again in order (`tcp_timeout_mark_lost` in
+    /// Linux). Otherwise what was sent before the timeout would count as in flight until it is acknowledged, and an algorithm
+    /// that waits for an empty path (PROBE_RTT of BBR) would wait for that.
+    pub(super) fn lose_all_without_sack(&mut self) {
+        self.next = self.unacknowledged;
+        if let Some(repair) = &mut self.repair {
+            repair.board.mark_lost_by_timeout(Time::MAX);
+        }
+    }
+
     /// RFC 6675 section 5, step C: what is lost, then new data, then what may be lost. A probe goes before all.
     pub(super) fn choose_by_board(&mut self, now: Time, most: u64, agreed: Agreed, config: &Config) -> Option<Piece> {
         let own = self.congestion.recovery() == Recovery::Own;

@@ -49,7 +49,7 @@ impl Sender {
                     self.congestion.keep_in_flight(self.in_flight());
                 }
             } else {
-                self.next = self.unacknowledged;
+                self.lose_all_without_sack();
             }
             self.note_new_window(due);
         }

@@ -1,6 +1,7 @@
 //! Loss: fast retransmit, NewReno recovery (RFC 6582), retransmission timeout (RFC 6298).
 
 use super::transcript::Transcript;
+use crate::tcp::congestion::{Algorithm, WindowRules};
 use crate::tcp::{Config, InitialWindow, Limits, RtoConfig};
 use crate::time::Duration;
 
@@ -89,6 +90,45 @@ fn only_the_first_partial_acknowledgement_restarts_the_timer() {
          1.400 > .  4001:5001 ack 1
          1.400 = timeouts 1
          1.400 = cwnd 1000",
+    );
+}
+
+/// The same in Linux (`tcp_rearm_rto`): a hole per round trip, and no timeout.
+#[test]
+fn each_partial_acknowledgement_restarts_the_timer_of_linux() {
+    let config =
+        Config { initial_window: InitialWindow::Segments(8), window_rules: WindowRules::Linux, ..Config::default() };
+    Transcript::established(config, KILO).play(EIGHT).play(FIRST_LOST).play(
+        "0.400 < .  1:1 ack 2001
+         0.400 > .  2001:3001 ack 1
+         0.400 > .  10001:11001 ack 1
+         1.300 < .  1:1 ack 4001
+         1.300 > .  4001:5001 ack 1
+         1.300 > .  11001:12001 ack 1
+         2.200 < .  1:1 ack 6001
+         2.200 > .  6001:7001 ack 1
+         2.200 > .  12001:13001 ack 1
+         2.200 = timeouts 0
+         3.200 > .  6001:7001 ack 1
+         3.200 = timeouts 1",
+    );
+}
+
+/// What was sent before a timeout is not in flight after it, also where each transmission is noted: BBR asks for that.
+#[test]
+fn a_timeout_empties_the_pipe_without_sack() {
+    let config = Config { initial_window: InitialWindow::Segments(8), congestion: Algorithm::Bbr, ..Config::default() };
+    Transcript::established(config, KILO).play(EIGHT).play(
+        "0.200 = pipe 8000
+         1.200 > .  1:1001 ack 1
+         1.200 = timeouts 1
+         1.200 = pipe 1000
+         1.300 < .  1:1 ack 1001
+         1.300 > .  1001:2001 ack 1
+         1.300 > .  2001:3001 ack 1
+         1.300 > .  3001:4001 ack 1
+         1.300 > .  4001:5001 ack 1
+         1.300 = pipe 4000",
     );
 }
 

@@ -8,7 +8,7 @@
 //!   and `ts` are compared if given, the rest always;
 //! - `! write N`, `! close`, `! abort`: the application's commands;
 //! - `= NAME VALUE`: an observer returns this (`cwnd`, `srtt_us`, `unsent`, `fin_sent`, `received`, `transmitted`, `acked`, `retransmissions`,
-//!   `timeouts`, `established`, `peer_closed`, `closed`, `reset`);
+//!   `timeouts`, `pipe`, `established`, `peer_closed`, `closed`, `reset`);
 //! - `-`: nothing was sent up to here.
 //!
 //! Flags are letters of S, F, R, P, E for ECE, W for CWR and `.` for ACK. Offsets count from the SYN at 0.
@@ -142,6 +142,7 @@ impl Transcript {
             "unsent" => endpoint.bytes_unsent().to_string(),
             "acked" => endpoint.bytes_acknowledged().to_string(),
             "retransmissions" => endpoint.retransmissions().to_string(),
+            "pipe" => endpoint.snapshot().pipe.to_string(),
             "timeouts" => endpoint.timeouts().to_string(),
             "established" => endpoint.is_established().to_string(),
             "peer_closed" => endpoint.is_peer_closed().to_string(),
