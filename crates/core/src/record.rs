@@ -15,6 +15,8 @@ pub enum Outcome {
     Completed,
     /// An end reset it before all data had arrived.
     Reset,
+    /// TCP ended it before that by itself: its retransmissions were used up (ETIMEDOUT).
+    GaveUp,
     /// The run ended first.
     Unfinished,
 }
@@ -46,6 +48,8 @@ pub struct ConnectionRecord {
     pub timeouts: u64,
     /// Payload bytes delivered to the acceptor and to the initiator.
     pub delivered_bytes: [u64; 2],
+    /// Payload bytes, both directions, that passed the monitor for the first time while results are measured; `None` where nobody counted.
+    pub carried_bytes: Option<u64>,
 }
 
 /// One epoch with request and response, at the endpoints (methods C.3).

@@ -225,6 +225,7 @@ impl Collector {
             retransmissions: kernel(|end| end.kernel.map_or(0, |facts| facts.retransmissions.into())),
             timeouts: kernel(|end| end.kernel.and_then(|facts| facts.timeouts).map_or(0, u64::from)),
             delivered_bytes: [acceptor.received_bytes, initiator.received_bytes],
+            carried_bytes: Some(Side::BOTH.iter().map(|&side| met.tallies[side].carried_bytes).sum()),
         };
         let (started, sent_bytes) = (initiator.started.is_some(), initiator.sent_bytes);
         let sending = PerSide { initiator: initiator.sending(), acceptor: acceptor.sending() };
@@ -246,15 +247,17 @@ fn outcome(Classed { vector, origin, .. }: &Classed, initiator: &EndReport, acce
     let ends = [initiator, acceptor];
     let is_endless = matches!(origin, Origin::Source { endless_until: Some(_) });
     let broke = ends.iter().any(|end| matches!(end.ended, Ended::Reset | Ended::Error(_)));
+    let gave_up = ends.iter().any(|end| end.ended == Ended::Error(nix::libc::ETIMEDOUT));
+    let broken = if gave_up { Outcome::GaveUp } else { Outcome::Reset };
     if is_endless && broke {
-        return Outcome::Reset;
+        return broken;
     }
     let all_arrived = initiator.received_bytes >= vector.bytes(Side::Acceptor)
         && acceptor.received_bytes >= vector.bytes(Side::Initiator);
     let closed = vector.close == Close::NotSeen || ends.iter().all(|end| end.ended != Ended::Cut);
     match (all_arrived, closed) {
         (true, true) => Outcome::Completed,
-        (false, _) if broke => Outcome::Reset,
+        (false, _) if broke => broken,
         _ => Outcome::Unfinished,
     }
 }

@@ -161,6 +161,7 @@ fn connections_row(groups: &[Group<'_>], with_original: bool) -> AnswerRow {
         [
             (sum(|connections| connections.completed), "completed"),
             (sum(|connections| connections.reset), "reset"),
+            (sum(|connections| connections.gave_up), "gave up"),
             (sum(|connections| connections.unfinished), "unfinished"),
             (sum(|connections| connections.cut), "cut"),
         ]

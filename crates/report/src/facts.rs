@@ -68,6 +68,9 @@ pub struct Facts {
     pub original: Option<Original>,
     /// Events served; null where there is no simulator.
     pub events: Option<u64>,
+    /// Packets that waited in the queues of the monitored link, or were on it before its monitor, when the run ended; null in runs of earlier
+    /// versions.
+    pub remaining_packets: Option<u64>,
     /// Classes of connections and sources beside the workload; empty if there is only the workload.
     pub classes: Vec<ClassFacts>,
     /// The nodes and links of the simulated network, and what became of packets there; null where there is no simulator.
@@ -206,6 +209,8 @@ pub struct ClassFacts {
     pub completed: u64,
     /// Reset before.
     pub reset: u64,
+    /// Ended before by TCP itself, whose retransmissions were used up.
+    pub gave_up: u64,
     /// Not over when the run ended.
     pub unfinished: u64,
     /// Payload bytes that arrived at acceptors, of TCP each once.

@@ -13,6 +13,7 @@ use crate::metric::{Metric, Unit};
 use crate::plausibility::{LEAST_PACKETS, MOST_DROPPED, Plausibility};
 use crate::run::Run;
 use crate::silent::Silent;
+use crate::summary::Connections;
 use crate::verdict::Accounted;
 use crate::warning::Warning;
 use crate::words::{counted, thousands};
@@ -38,22 +39,13 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     let measured = &run.measurements;
     let outcomes = measured.outcomes;
     let started = outcomes.started();
-    let ended = outcomes.completed + outcomes.reset;
-    let connections = run.connections();
-    let share = connections.unfinished as f64 / started.max(1) as f64;
-    let unaccounted = measured.unaccounted_packets();
+    let ended = outcomes.completed + outcomes.reset + outcomes.gave_up;
     let missing = measured.payload_bytes.saturating_sub(measured.delivered_bytes);
-    // Packets may wait in the queue only when the run was cut off with work left.
     let sum = |count: fn(&ClassFacts) -> u64| run.facts.sources().map(count).sum::<u64>();
     let (sources, received) = (sum(|source| source.started), measured.source_bytes());
     // A live run without a workload is there for programs of the user's.
     let guests = if run.facts.live.is_some() { measured.carried_packets.iter().sum::<u64>() } else { 0 };
     let is_void = nothing_arrived(run) && received + guests == 0;
-    let is_cut = outcomes.unfinished + sum(|source| source.unfinished) > 0 || run.facts.interrupted;
-    // Nobody waits for the last datagrams of a flow: those that were neither received nor dropped may be in the queue.
-    let gone = sum(|source| source.received_datagrams) + measured.dropped_datagrams;
-    let datagrams = sum(|source| source.sent_datagrams).saturating_sub(gone);
-    let may_wait = is_cut || i64::try_from(datagrams).is_ok_and(|datagrams| unaccounted <= datagrams);
     [
         Gate {
             name: "something happened",
@@ -72,20 +64,7 @@ pub fn gates(run: &Run) -> Vec<Gate> {
             },
             wanted: "at least one",
         },
-        Gate {
-            name: "packets accounted for",
-            verdict: if unaccounted == 0 || (may_wait && unaccounted > 0) {
-                Accounted::Valid
-            } else {
-                Accounted::Invalid
-            },
-            found: match unaccounted {
-                0 => "sent = delivered + dropped".to_owned(),
-                1.. if may_wait => format!("{unaccounted} packets were in the queue when the run ended"),
-                _ => format!("sent - delivered - dropped = {unaccounted} packets"),
-            },
-            wanted: "sent = delivered + dropped + queued",
-        },
+        packets_gate(run),
         Gate {
             name: "payload delivered",
             verdict: if missing == 0 || outcomes.completed < started { Accounted::Valid } else { Accounted::Invalid },
@@ -95,26 +74,13 @@ pub fn gates(run: &Run) -> Vec<Gate> {
                 "every byte arrived".to_owned()
             } else {
                 format!(
-                    "{missing} bytes did not arrive; {} connections were reset, unfinished or cut",
+                    "{missing} bytes did not arrive; {} connections were reset, given up, unfinished or cut",
                     started - outcomes.completed
                 )
             },
             wanted: "every byte of every completed connection",
         },
-        Gate {
-            name: "connections finished",
-            verdict: if share <= UNFINISHED_SHARE { Accounted::Valid } else { Accounted::Degraded },
-            found: match (connections.unfinished, connections.cut) {
-                (0, 0) => "none unfinished".to_owned(),
-                (0, cut) => format!("none unfinished, {cut} cut by the end of the experiment"),
-                (n, 0) => format!("{n} unfinished ({} %)", three_digits(share * 100.0)),
-                (n, cut) => format!(
-                    "{n} unfinished ({} %), {cut} cut by the end of the experiment",
-                    three_digits(share * 100.0)
-                ),
-            },
-            wanted: "at most 1 % unfinished",
-        },
+        connections_gate(run.connections()),
         Gate {
             name: "ran to its end",
             verdict: match (run.facts.disk_full, run.facts.interrupted) {
@@ -134,9 +100,64 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     .into_iter()
     .chain(sources_gate(&measured.silent))
     .chain(transfers_gate(&run.facts))
+    .chain(endless_gate(&run.facts))
     .chain(run.facts.live.iter().flat_map(live_gates))
     .collect()
 }
+
+/// Whether every packet that reached the queues of the link is known to have passed it, to be dropped, or to be there still.
+fn packets_gate(run: &Run) -> Gate {
+    let missing = run.measurements.unaccounted_packets();
+    let is_accounted = match run.facts.remaining_packets {
+        Some(remaining) => i64::try_from(remaining) == Ok(missing),
+        None => missing == 0 || (missing > 0 && may_wait(run, missing)),
+    };
+    Gate {
+        name: "packets accounted for",
+        verdict: if is_accounted { Accounted::Valid } else { Accounted::Invalid },
+        found: match (is_accounted, missing) {
+            (true, 0) => "sent = delivered + dropped".to_owned(),
+            (true, _) => format!("{missing} packets were in the queue when the run ended"),
+            (false, _) => {
+                let remaining = run.facts.remaining_packets.map(|packets| format!(", {packets} queued at the end"));
+                format!("sent - delivered - dropped = {missing} packets{}", remaining.unwrap_or_default())
+            }
+        },
+        wanted: "sent = delivered + dropped + queued",
+    }
+}
+
+/// Whether so many packets may have been in the queue when a run ended that did not count them: something was cut, or they may be the
+/// last datagrams of flows, for which nobody waits.
+fn may_wait(run: &Run, missing: i64) -> bool {
+    let sum = |count: fn(&ClassFacts) -> u64| run.facts.sources().map(count).sum::<u64>();
+    let is_cut = run.measurements.outcomes.unfinished + sum(|source| source.unfinished) > 0 || run.facts.interrupted;
+    let gone = sum(|source| source.received_datagrams) + run.measurements.dropped_datagrams;
+    let datagrams = sum(|source| source.sent_datagrams).saturating_sub(gone);
+    is_cut || i64::try_from(datagrams).is_ok_and(|datagrams| missing <= datagrams)
+}
+
+/// Whether connections came to their ends. One that TCP gave up did not.
+fn connections_gate(connections: Connections) -> Gate {
+    let Connections { started, gave_up, unfinished, cut, .. } = connections;
+    let share = |count: u64| count as f64 / started.max(1) as f64;
+    let [lost, waiting, cut] = [
+        (gave_up, format!("{gave_up} given up by TCP ({} %): {GAVE_UP}", three_digits(share(gave_up) * 100.0))),
+        (unfinished, format!("{unfinished} unfinished ({} %)", three_digits(share(unfinished) * 100.0))),
+        (cut, format!("{cut} cut by the end of the experiment")),
+    ]
+    .map(|(count, text)| (count > 0).then_some(text));
+    let waiting = waiting.or_else(|| lost.is_none().then(|| "none unfinished".to_owned()));
+    Gate {
+        name: "connections finished",
+        verdict: if share(unfinished + gave_up) <= UNFINISHED_SHARE { Accounted::Valid } else { Accounted::Degraded },
+        found: [waiting, lost, cut].into_iter().flatten().collect::<Vec<_>>().join(", "),
+        wanted: "at most 1 % unfinished or given up",
+    }
+}
+
+/// Why TCP gives up.
+pub(crate) const GAVE_UP: &str = "no acknowledgement for any retry (15 of data, 6 of a SYN)";
 
 /// Whether connections had payload of which not one byte arrived.
 fn nothing_arrived(run: &Run) -> bool {
@@ -154,20 +175,52 @@ fn sources_gate(silent: &Silent) -> Option<Gate> {
     })
 }
 
-/// Whether the flows of sources that have a number of bytes to send came to their ends; `None` without such flows.
+/// Whether the flows of sources that have a number of bytes to send came to their ends; `None` without such flows. No program resets them.
 fn transfers_gate(facts: &Facts) -> Option<Gate> {
-    let transfers = || facts.sources().filter(|source| source.is_transfer);
-    let started: u64 = transfers().map(|source| source.started).sum();
-    let unfinished: u64 = transfers().map(|source| source.unfinished).sum();
-    let share = unfinished as f64 / started.max(1) as f64;
+    let sum =
+        |count: fn(&ClassFacts) -> u64| -> u64 { facts.sources().filter(|source| source.is_transfer).map(count).sum() };
+    let (started, gave_up) = (sum(|source| source.started), sum(|source| source.gave_up));
+    let [unfinished, reset] = [sum(|source| source.unfinished), sum(|source| source.reset)];
+    let failed = unfinished + reset + gave_up;
+    let causes = [
+        (unfinished, "not over when the run ended".to_owned()),
+        (gave_up, format!("given up by TCP: {GAVE_UP}")),
+        (reset, "reset".to_owned()),
+    ];
+    let causes = causes.into_iter().filter(|(count, _)| *count > 0);
+    let causes: Vec<String> = causes.map(|(count, why)| format!("{} {why}", thousands(count))).collect();
     (started > 0).then(|| Gate {
         name: "transfers finished",
-        verdict: if share <= UNFINISHED_SHARE { Accounted::Valid } else { Accounted::Degraded },
-        found: match unfinished {
+        verdict: if failed as f64 / started as f64 <= UNFINISHED_SHARE {
+            Accounted::Valid
+        } else {
+            Accounted::Degraded
+        },
+        found: match failed {
             0 => "none unfinished".to_owned(),
-            n => format!("{} of {} of sources unfinished", thousands(n), counted(started, "transfer")),
+            n => {
+                let of = counted(started, "transfer");
+                format!("{} of {of} of sources unfinished: {}", thousands(n), causes.join(", "))
+            }
         },
         wanted: "at most 1 % unfinished",
+    })
+}
+
+/// Whether TCP gave up flows of sources without a number of bytes to send; `None` if it gave up none.
+fn endless_gate(facts: &Facts) -> Option<Gate> {
+    let endless = || facts.sources().filter(|source| !source.is_transfer);
+    let gave_up: u64 = endless().map(|source| source.gave_up).sum();
+    let started: u64 = endless().map(|source| source.started).sum();
+    (gave_up > 0).then(|| Gate {
+        name: "flows kept up",
+        verdict: if gave_up as f64 / started.max(1) as f64 <= UNFINISHED_SHARE {
+            Accounted::Valid
+        } else {
+            Accounted::Degraded
+        },
+        found: format!("{} of {} of sources given up by TCP: {GAVE_UP}", thousands(gave_up), counted(started, "flow")),
+        wanted: "at most 1 % given up by TCP",
     })
 }
 
@@ -268,11 +321,16 @@ pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -
         warnings.push(nothing);
     }
     if gates.iter().any(|gate| gate.name == "packets accounted for" && gate.verdict == Accounted::Invalid) {
-        warnings.push(Warning::Unaccounted { packets: measured.unaccounted_packets() });
+        let remaining = run.facts.remaining_packets.map_or(0, |packets| packets as i64);
+        warnings.push(Warning::Unaccounted { packets: measured.unaccounted_packets() - remaining });
     }
     let unfinished = run.connections().unfinished;
     if share(unfinished) > UNFINISHED_SHARE {
         warnings.push(Warning::Unfinished { connections: unfinished, share: share(unfinished) });
+    }
+    let gave_up = run.connections().gave_up;
+    if share(gave_up) > UNFINISHED_SHARE {
+        warnings.push(Warning::GaveUp { connections: gave_up, share: share(gave_up) });
     }
     if run.facts.interrupted {
         let [start_ns, end_ns] = [measured.window.0, measured.window.1].map(Time::as_nanos);

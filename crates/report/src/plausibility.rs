@@ -118,6 +118,8 @@ pub struct ClassPlausibility {
     pub from_right: DirectionPlausibility,
     /// Packets that were sent and are sent again if they are lost, both directions: with payload, SYN or FIN; retransmissions included.
     pub data_packets: u64,
+    /// Copies that the path made of packets, both directions. Each may make its receiver send a duplicate acknowledgement.
+    pub copies: u64,
     /// Retransmissions, both directions.
     pub retransmissions: u64,
     /// Retransmissions over data packets; null without any.
@@ -136,10 +138,12 @@ pub struct ClassPlausibility {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DirectionPlausibility {
-    /// Packets that arrived or were dropped.
+    /// Packets that were sent and are sent again if they are lost: with payload, SYN or FIN; retransmissions included.
     pub packets: u64,
-    /// Of them, packets that were dropped, by queues, policers and loss models.
+    /// Of them, packets that queues, policers and loss models dropped. Copies that a path made of them do not count.
     pub dropped_packets: u64,
+    /// Bare acknowledgements that were dropped, which nothing has to react to.
+    pub dropped_acknowledgements: u64,
     /// The share; null without packets.
     pub dropped_share: Option<f64>,
     /// Of the dropped ones, those of first flights: of each flow as many as were dropped in its first loss event, at most its initial window.
@@ -245,14 +249,17 @@ impl ClassPlausibility {
         };
         let is_overloaded = (self.ignores_losses || directions.iter().any(is_explained))
             && self.retransmissions as f64 <= self.due_to_drops();
+        // Each copy makes a sender take one acknowledgement more for a duplicate, and send at most one segment again.
+        let not_of_copies = self.retransmissions.saturating_sub(self.copies) as f64;
         self.data_packets >= LEAST_PACKETS
-            && self.retransmitted_share.is_some_and(|share| share > MOST_RETRANSMITTED)
+            && not_of_copies > MOST_RETRANSMITTED * self.data_packets as f64
             && !is_overloaded
     }
 
     /// Retransmissions that drops explain.
     fn due_to_drops(&self) -> f64 {
-        MOST_FOR_A_DROP * (self.from_left.dropped_packets + self.from_right.dropped_packets) as f64
+        let dropped = |from: &DirectionPlausibility| from.dropped_packets + from.dropped_acknowledgements;
+        MOST_FOR_A_DROP * (dropped(&self.from_left) + dropped(&self.from_right)) as f64
     }
 
     /// Whether the rest is sent again because packets wait in queues for longer than the retransmission timeout: each time that a timer
@@ -329,6 +336,7 @@ mod tests {
         let from_left = DirectionPlausibility {
             packets,
             dropped_packets,
+            dropped_acknowledgements: 0,
             dropped_share: share(dropped_packets, packets),
             dropped_first_packets: 0,
             lossy_window_segments: (dropped_packets > 0).then_some(20.0),
@@ -381,6 +389,20 @@ mod tests {
         let [warning] = &class(0, 0, 1_000, 251).warnings()[..] else { panic!() };
         assert_eq!(warning.cause(), "implausible: 25.1 % of the data packets of web were retransmissions");
         assert!(class(0, 0, 99, 99).warnings().is_empty(), "too few packets");
+    }
+
+    /// Copies make receivers send duplicate acknowledgements, which senders take for losses: one retransmission for each is no doubt.
+    #[test]
+    fn retransmissions_that_follow_from_copies_are_no_doubt() {
+        let copied = |copies, retransmissions| {
+            let mut found = class(1_000, 0, 1_000, retransmissions);
+            found.classes[0].copies = copies;
+            found.warnings().iter().any(Warning::is_doubt)
+        };
+        assert_eq!(
+            [(0, 266), (500, 266), (500, 750), (500, 751)].map(|(c, r)| copied(c, r)),
+            [true, false, false, true]
+        );
     }
 
     #[test]

@@ -93,6 +93,8 @@ pub struct Outcomes {
     pub completed: u64,
     /// Reset before all data had arrived.
     pub reset: u64,
+    /// Ended before that by TCP itself, whose retransmissions were used up.
+    pub gave_up: u64,
     /// The run ended first.
     pub unfinished: u64,
 }
@@ -100,7 +102,7 @@ pub struct Outcomes {
 impl Outcomes {
     /// All connections.
     pub fn started(&self) -> u64 {
-        self.completed + self.reset + self.unfinished
+        self.completed + self.reset + self.gave_up + self.unfinished
     }
 }
 
@@ -315,9 +317,6 @@ impl Measurements {
         if let Some(start) = row.monitor_start {
             self.active[1].add(start, row.monitor_end);
         }
-        if !self.holds(row.start) {
-            return;
-        }
         let bytes = row.initiator_bytes + row.acceptor_bytes;
         let class = Class {
             pattern: row.pattern,
@@ -325,10 +324,15 @@ impl Measurements {
             lost_in_original: row.original_lost_segments.is_some_and(|lost| lost > 0),
             closed_in_both: row.original_end.is_some() && row.monitor_end.is_some(),
         };
+        self.class_totals[class.number()].carried(row);
+        if !self.holds(row.start) {
+            return;
+        }
         self.classes.push(row.id << CLASS_BITS | class.number() as u64);
         match row.outcome {
             Outcome::Completed => self.outcomes.completed += 1,
             Outcome::Reset => self.outcomes.reset += 1,
+            Outcome::GaveUp => self.outcomes.gave_up += 1,
             Outcome::Unfinished => self.outcomes.unfinished += 1,
         }
         self.sequential += u64::from(row.pattern == Pattern::Sequential);

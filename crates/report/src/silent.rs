@@ -30,7 +30,7 @@ impl Silent {
         let count = match row.outcome {
             _ if row.sent_bytes > 0 => return,
             Outcome::Unfinished => &mut self.opening,
-            Outcome::Reset => &mut self.reset,
+            Outcome::Reset | Outcome::GaveUp => &mut self.reset,
             Outcome::Completed => &mut self.late,
         };
         *count += 1;

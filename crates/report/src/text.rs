@@ -407,6 +407,8 @@ fn senders(text: &mut String, run: &Run) {
     if senders.is_empty() {
         return;
     }
+    // Connections that began outside of the window, and the drain, count here, and nowhere above.
+    text.push_str("over the whole run:\n");
     let _ = writeln!(
         text,
         "{:24}{:10} {:>13} {:>15} {:>15} {:>17}",

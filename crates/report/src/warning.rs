@@ -5,6 +5,7 @@ use serde::Serialize;
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
 
+use crate::gates::GAVE_UP;
 use crate::metric::Unit;
 use crate::words::{counted, thousands};
 
@@ -29,6 +30,13 @@ pub enum Warning {
     },
     /// Connections were unfinished when the run ended, for which a faster network would have had time.
     Unfinished {
+        /// Number of connections.
+        connections: u64,
+        /// Their share of all that started.
+        share: f64,
+    },
+    /// TCP gave up many connections.
+    GaveUp {
         /// Number of connections.
         connections: u64,
         /// Their share of all that started.
@@ -295,6 +303,9 @@ impl Warning {
                 counted(*connections, "connection"),
                 percent(share)
             ),
+            Warning::GaveUp { connections, share } => {
+                format!("TCP gave up {} ({}): {GAVE_UP}", counted(*connections, "connection"), percent(share))
+            }
             Warning::Interrupted { start_ns, end_ns } => interruption(*start_ns, *end_ns),
             Warning::NotStationary { thirds } => format!(
                 "the load is not steady: throughput of the three thirds is {} of the mean",
@@ -400,6 +411,9 @@ impl Warning {
             Warning::Unfinished { .. } => {
                 Some("let the run drain for longer (measure.drain), or raise the link's rate")
             }
+            Warning::GaveUp { .. } => Some(
+                "if this is not what was meant, give the link a higher rate or a shorter queue, or check loss models",
+            ),
             Warning::Interrupted { .. } => Some("run it again to its end"),
             Warning::NotStationary { .. } => {
                 Some("compare windows of steady load (measure.window) before quoting a load")

@@ -319,6 +319,7 @@ impl Connection {
     ) -> Result<(Origin, Outcome), R::Error> {
         let sum =
             |count: fn(&Endpoint) -> u32| Side::BOTH.iter().map(|&s| u64::from(count(&self.ends[s].endpoint))).sum();
+        let tallies = self.flow.tallies();
         let ended = ConnectionRecord {
             class: self.flow.class(),
             id: self.flow.id(),
@@ -332,8 +333,9 @@ impl Connection {
             retransmissions: sum(Endpoint::retransmissions),
             timeouts: sum(Endpoint::timeouts),
             delivered_bytes: [self.received(Side::Acceptor), self.received(Side::Initiator)],
+            carried_bytes: Some(Side::BOTH.iter().map(|&side| tallies[side].carried_bytes).sum()),
         };
-        let met = PacketsMet { tallies: self.flow.tallies(), losses: self.flow.take_losses() };
+        let met = PacketsMet { tallies, losses: self.flow.take_losses() };
         plausibility.add_packets(ended.class, self.flow.link_side(Side::Initiator), &met.tallies, ended.rtt);
         for side in Side::BOTH.into_iter().filter(|side| met.losses[*side].is_some()) {
             let judged = Judged::new(&self.cold.vector, ended.class);
@@ -373,13 +375,15 @@ impl Connection {
         let ends = || Side::BOTH.iter().map(|&side| &self.ends[side].endpoint);
         let all_arrived = Side::BOTH.iter().all(|&side| self.received(side.other()) >= self.script.total(side));
         let closed = self.script.close() == Close::NotSeen || ends().all(Endpoint::is_closed);
+        // The other end of one that gave up may be told by a RST; one that a program aborts, or that is refused, is reset.
+        let broken = if ends().any(Endpoint::gave_up) { Outcome::GaveUp } else { Outcome::Reset };
         if self.script.is_endless() && ends().any(Endpoint::is_reset) {
             // Of what has no end nobody can tell whether all arrived.
-            return Outcome::Reset;
+            return broken;
         }
         match (all_arrived, closed) {
             (true, true) => Outcome::Completed,
-            (false, _) if ends().any(Endpoint::is_reset) => Outcome::Reset,
+            (false, _) if ends().any(Endpoint::is_reset) => broken,
             _ => Outcome::Unfinished,
         }
     }

@@ -40,6 +40,8 @@ pub struct Packet {
     pub from: LinkSide,
     /// What becomes of it at the other end.
     pub at_end: AtEnd,
+    /// Whether the path made it of another packet: its loss takes nothing from the receiver that the other does not bring.
+    pub is_copy: bool,
 }
 
 impl Packet {
@@ -137,6 +139,7 @@ impl Packets {
             link_bytes,
             from,
             at_end: AtEnd::Taken,
+            is_copy: false,
         };
         if self.free != NONE {
             let index = self.free;

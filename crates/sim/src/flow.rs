@@ -359,12 +359,12 @@ impl Flow {
         {
             flows.finish(self.id, side);
         }
-        let Path { to_link, extra: delays, rough, .. } = &mut self.paths[side];
+        let Path { to_link, extra: delays, rough, tally, .. } = &mut self.paths[side];
         let bytes = sized(segment, extra);
         let entered = delays.as_mut().map_or(now, |delays| delays.pass(now, bytes_sent(segment)));
         let at_end = rough.as_mut().map_or(Some(AtEnd::Taken), |rough| rough.at_end(segment, entered));
         let Some(at_end) = at_end else {
-            network.lose(now, self, from, segment, bytes);
+            network.lose(now, self, from, (segment, false), bytes);
             self.note_signal(Signal::Dropped, side, segment, now, now);
             return [None, None];
         };
@@ -373,18 +373,20 @@ impl Flow {
             Some(impaired) => match impaired.pass(&network.config.path[from as usize], to_link, entered, bytes) {
                 path::Fate::Passed { due, copy } => (due, copy),
                 path::Fate::Lost => {
-                    network.lose(now, self, from, segment, bytes);
+                    network.lose(now, self, from, (segment, false), bytes);
                     self.note_signal(Signal::Dropped, side, segment, now, now);
                     return [None, None];
                 }
             },
         };
         network.directions[from as usize].duplicated += u64::from(copy.is_some());
+        tally.copies += u64::from(copy.is_some());
         let mut handles = [None, None];
-        for (place, due) in handles.iter_mut().zip([Some(due), copy]) {
+        for (place, (due, is_copy)) in handles.iter_mut().zip([(Some(due), false), (copy, true)]) {
             let Some(due) = due else { break };
             let handle = network.packets.insert(segment, bytes, [now, due], from);
-            network.packets.get_mut(handle).at_end = at_end;
+            let packet = network.packets.get_mut(handle);
+            (packet.at_end, packet.is_copy) = (at_end, is_copy);
             *place = Some(handle);
             self.in_flight += 1;
             let line = &mut self.routes[side].to_link;
@@ -445,9 +447,11 @@ impl Flow {
         if is_taken || network.packets.get(handle).at_end == AtEnd::Lost {
             // It was on its way until here, and the monitor has seen it.
             let packet = network.packets.get(handle);
-            let (segment, sent, bytes) = (packet.segment, packet.sent, packet.link_bytes());
-            network.lose(now, self, from, &segment, bytes);
-            self.note_signal(Signal::Dropped, sender, &segment, sent, now);
+            let (&Packet { segment, sent, is_copy, .. }, bytes) = (packet, packet.link_bytes());
+            network.lose(now, self, from, (&segment, is_copy), bytes);
+            if !is_copy {
+                self.note_signal(Signal::Dropped, sender, &segment, sent, now);
+            }
             network.packets.remove(handle);
             return None;
         }
@@ -460,7 +464,8 @@ impl Flow {
     /// A packet of `sender` has reached the other end at `now`.
     #[inline]
     pub fn count_arrival(&mut self, sender: Side, packet: &Packet, now: Time) {
-        self.paths[sender].tally.count(packet.segment.payload_bytes > 0, now.since(packet.sent));
+        let is_data = packet.segment.payload_bytes > 0 && !packet.is_copy;
+        self.paths[sender].tally.count(is_data, now.since(packet.sent));
     }
 
     /// Makes sure that `side` is woken at `deadline`, and not only then.
@@ -725,6 +730,11 @@ impl Flow {
             let tallies = [sender, sender.other()].map(|side| &self.paths[side].tally);
             self.losses[sender].get_or_insert_default().note(signal, sent, now, tallies);
         }
+    }
+
+    /// A packet of `sender` passes the monitor while results are measured, with so many payload bytes that none carried before it.
+    pub fn note_carried(&mut self, sender: Side, fresh: u32) {
+        self.paths[sender].tally.carried_bytes += u64::from(fresh);
     }
 
     /// Packets of each end that arrived.

@@ -112,6 +112,8 @@ pub struct Network<'a, R> {
     /// Present if packets are recorded.
     tap: Option<Tap>,
     accepted: u64,
+    /// Results are of what passes the monitor from the first to the second time.
+    results: [Time; 2],
     /// At links beside the bottleneck.
     monitors: Vec<Monitor>,
 }
@@ -251,6 +253,7 @@ impl<'a, R: Recorder> Network<'a, R> {
             throughput: ThroughputMeter::new(config.throughput_every, [0, 1]),
             tap: config.record_packets.then(|| Tap::new([0, 1])),
             accepted: 0,
+            results: config.results(),
             monitors,
         })
     }
@@ -376,6 +379,9 @@ impl<'a, R: Recorder> Network<'a, R> {
         (packet.passed, packet.order, packet.fresh) = (passed, self.accepted, carried);
         let segment = &packet.segment;
         self.throughput.carried(from, passed, traffic(packet.link_bytes(), carried));
+        if carried > 0 && (self.results[0]..self.results[1]).contains(&passed) {
+            flow.note_carried(sender, carried);
+        }
         if let Some(tap) = &mut self.tap {
             tap.add(from, self.accepted, packet_record(flow, sender, segment, passed));
         }
@@ -402,10 +408,12 @@ impl<'a, R: Recorder> Network<'a, R> {
             // It may have passed the monitor before.
             flow.observe(time, self);
         }
-        let &Packet { segment, sent, .. } = self.packets.get(handle);
+        let &Packet { segment, sent, is_copy, .. } = self.packets.get(handle);
         let (bytes, kind) = (self.packets.get(handle).link_bytes(), kind(&segment));
-        flow.note_signal(Signal::Dropped, flow.end_on(from), &segment, sent, time);
-        self.count_drop(flow, from, &segment, Some(link));
+        if !is_copy {
+            flow.note_signal(Signal::Dropped, flow.end_on(from), &segment, sent, time);
+        }
+        self.count_drop(flow, from, &segment, is_copy, Some(link));
         if link.is_bottleneck() {
             self.directions[from as usize].dropped.add(kind, bytes);
         } else {
@@ -418,10 +426,10 @@ impl<'a, R: Recorder> Network<'a, R> {
     }
 
     /// A loss model took `segment` of so many bytes, which is one of `flow`, at `time`: as it was sent, or as it reached the other end.
-    pub fn lose(&mut self, time: Time, flow: &Flow, from: LinkSide, segment: &Segment, bytes: u32) {
+    pub fn lose(&mut self, time: Time, flow: &Flow, from: LinkSide, (segment, is_copy): (&Segment, bool), bytes: u32) {
         let kind = kind(segment);
         self.directions[from as usize].lost.add(kind, bytes);
-        self.count_drop(flow, from, segment, None);
+        self.count_drop(flow, from, segment, is_copy, None);
         self.lost.push(DropRecord {
             time,
             connection: flow.id(),
@@ -433,10 +441,14 @@ impl<'a, R: Recorder> Network<'a, R> {
         });
     }
 
-    /// Counts a dropped packet of `flow` if it is one of the run.
-    fn count_drop(&mut self, flow: &Flow, from: LinkSide, segment: &Segment, link: Option<LinkNumber>) {
-        if flow.id() < FIRST_GUEST {
-            let drops = if is_datagram(segment) { &mut self.drops.datagrams } else { &mut self.drops.tcp };
+    /// Counts a dropped packet of `flow` if it is one of the run. Of TCP a copy is none: its end sent one packet.
+    fn count_drop(&mut self, flow: &Flow, from: LinkSide, segment: &Segment, is_copy: bool, link: Option<LinkNumber>) {
+        if flow.id() < FIRST_GUEST && (is_datagram(segment) || !is_copy) {
+            let drops = match kind(segment) {
+                _ if is_datagram(segment) => &mut self.drops.datagrams,
+                PacketKind::Ack => &mut self.drops.acknowledgements,
+                PacketKind::Data | PacketKind::Control => &mut self.drops.tcp,
+            };
             *drops.entry((flow.class(), from, link.map(|link| link.0))).or_default() += 1;
         }
     }

@@ -61,13 +61,18 @@ pub struct JudgedFlow {
 pub struct ClassPackets {
     /// Packets that arrived, by the side they come from.
     pub arrived: [u64; 2],
-    /// Packets that were sent and are sent again if they are lost, both directions: with payload, SYN or FIN.
-    pub data_packets: u64,
-    /// Packets that were dropped on the way, by the side they come from and the link; without a link where a loss model took them.
+    /// Packets that were sent and are sent again if they are lost, by the side they come from: with payload, SYN or FIN.
+    pub data: [u64; 2],
+    /// Copies that paths made of packets, both directions.
+    pub copies: u64,
+    /// Packets that are no bare acknowledgements and were dropped on the way, by the side they come from and the link; without a link where a
+    /// loss model took them. Copies do not count.
     pub dropped: BTreeMap<(LinkSide, Option<u16>), u64>,
     /// Of the packets that were dropped, those of first flights: of each flow as many as were dropped in its first loss event, at most its
     /// initial window. By the side they come from.
     pub first_flights: [u64; 2],
+    /// Bare acknowledgements that were dropped on the way, by the side they come from. Copies do not count.
+    pub dropped_acknowledgements: [u64; 2],
     /// How long packets waited on their way.
     pub queueing: Queueing,
     /// What the flows that lost packets kept on the way, by the side they come from.
@@ -142,7 +147,12 @@ impl Queueing {
 }
 
 impl ClassPackets {
-    /// Packets from a side that were dropped.
+    /// Packets that were sent and are sent again if they are lost, both directions.
+    pub fn data_packets(&self) -> u64 {
+        self.data.iter().sum()
+    }
+
+    /// Packets from a side that were dropped, without bare acknowledgements.
     pub fn dropped_from(&self, side: LinkSide) -> u64 {
         self.dropped.iter().filter(|((from, _), _)| *from == side).map(|(_, dropped)| dropped).sum()
     }
@@ -160,8 +170,10 @@ pub type ClassDrops = BTreeMap<(u16, LinkSide, Option<u16>), u64>;
 /// Packets of connections and flows of the run that were dropped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
-    /// Those of TCP.
+    /// Those of TCP without bare acknowledgements; no copies.
     pub tcp: ClassDrops,
+    /// Bare acknowledgements of TCP; no copies.
+    pub acknowledgements: ClassDrops,
     /// Datagrams.
     pub datagrams: ClassDrops,
 }
@@ -232,7 +244,8 @@ impl Plausibility {
         let class = &mut self.classes[usize::from(class)];
         for (from, tally) in [(side, &tallies.initiator), (side.other(), &tallies.acceptor)] {
             class.arrived[from as usize] += tally.arrived;
-            class.data_packets += tally.sent_data;
+            class.data[from as usize] += tally.sent_data;
+            class.copies += tally.copies;
         }
         class.queueing.add(tallies, path);
     }
@@ -255,9 +268,12 @@ impl Plausibility {
     }
 
     /// TCP packets were dropped, over the whole run.
-    pub fn add_drops(&mut self, drops: &ClassDrops) {
-        for (&(class, from, link), dropped) in drops {
+    pub fn add_drops(&mut self, drops: &Drops) {
+        for (&(class, from, link), dropped) in &drops.tcp {
             self.classes[usize::from(class)].dropped.insert((from, link), *dropped);
+        }
+        for (&(class, from, _), dropped) in &drops.acknowledgements {
+            self.classes[usize::from(class)].dropped_acknowledgements[from as usize] += dropped;
         }
     }
 }

@@ -48,7 +48,7 @@ impl Summary {
 
     /// Packets of connections and flows were dropped, over the whole run.
     pub fn add_drops(&mut self, drops: &Drops) {
-        self.plausibility.add_drops(&drops.tcp);
+        self.plausibility.add_drops(drops);
         for (number, class) in (0..).zip(&mut self.classes) {
             let mut by_link: BTreeMap<Option<u16>, u64> = BTreeMap::new();
             for ((of, _, link), dropped) in &drops.datagrams {
@@ -77,6 +77,8 @@ pub struct ConnectionCounts {
     pub completed: u64,
     /// Reset before all data had arrived.
     pub reset: u64,
+    /// Ended before that by TCP itself, whose retransmissions were used up.
+    pub gave_up: u64,
     /// Not over when the run ended.
     pub unfinished: u64,
 }
@@ -87,6 +89,7 @@ impl ConnectionCounts {
         match outcome {
             Outcome::Completed => self.completed += 1,
             Outcome::Reset => self.reset += 1,
+            Outcome::GaveUp => self.gave_up += 1,
             Outcome::Unfinished => self.unfinished += 1,
         }
     }

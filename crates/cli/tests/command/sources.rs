@@ -119,7 +119,7 @@ fn classes_of_the_workload_have_their_share_and_their_tcp() {
                 [[sources]]\nname = \"noise\"\nkind = \"poisson\"\ngap = \"1ms\"\nrtt = \"10ms\"\n[measure]\ntcp-trace = [3]\n";
     bench.file("e.toml", text.as_bytes());
     let said = bench.flowloom(&["run", "e.toml", "-o", "r"]);
-    assert!(said.succeeded().out.contains("class or source"), "{}", said.out);
+    assert!(said.succeeded().out.contains("over the whole run:\nclass or source"), "{}", said.out);
     let run = run_json(&bench, "r");
     let started = |name: &str| class(&run, name)["started"].as_u64().expect("a number");
     assert_eq!(started("workload") + started("bbr") + started("three"), 400);
@@ -318,6 +318,65 @@ fn a_transfer_that_does_not_finish_degrades() {
             accounted["reasons"].to_string().contains("transfers finished: 1 of 1 transfer of sources unfinished");
         assert_eq!(is_told, word == "DEGRADED", "{accounted}");
     }
+}
+
+/// 3 transfers whose SYNs are all lost, beside datagrams that arrive: TCP gives up, and the run says so.
+#[test]
+fn transfers_that_tcp_gives_up_degrade() {
+    let bench = Bench::new();
+    let text = r#"
+        network = { path.from-left.loss = "100%", bottleneck.delay = "10ms" }
+        sources = [
+            { name = "x", kind = "bulk", count = 3, bytes = "100k" },
+            { name = "u", kind = "cbr", rate = "64kbit", from = "right", to = "left" },
+        ]
+        measure.duration = "300s"
+    "#;
+    bench.file("e.toml", text.as_bytes());
+    bench.flowloom(&["run", "e.toml", "-o", "r"]).succeeded();
+    let run = run_json(&bench, "r");
+    assert_eq!(class(&run, "x")["gave_up"], 3, "{}", run["classes"]);
+    let accounted = &run["verdict"]["accounted"];
+    assert_eq!(accounted["word"], "DEGRADED", "{accounted}");
+    let told = "transfers finished: 3 of 3 transfers of sources unfinished: 3 given up by TCP";
+    assert!(accounted["reasons"].to_string().contains(told), "{accounted}");
+}
+
+/// Datagrams at twice the link's rate: no SYN is answered in time, and packets of both wait when the run ends. They are counted there.
+#[test]
+fn connections_that_tcp_gives_up_degrade_and_packets_wait() {
+    let bench = Bench::new();
+    let text = r#"
+        network.bottleneck = { rate = "1kbit", queue = { limit = "65000p" } }
+        [workload]
+        model = { kind = "exchanges", connections-per-second = 0.02, request-bytes = 300, response-bytes = 1000, rtt-ms = 40 }
+        [[sources]]
+        name = "u"
+        kind = "cbr"
+        rate = "2kbit"
+        rtt = "20ms"
+        [measure]
+        duration = "400s"
+        drain = "1min"
+    "#;
+    bench.file("e.toml", text.as_bytes());
+    let answer = bench.json(&["run", "e.toml", "--seed", "4", "-o", "r", "--json"]);
+    let connections = &answer["connections"];
+    let count = |field: &str| connections[field].as_u64().unwrap_or(0);
+    assert!(count("gave_up") > 0 && count("gave_up") == count("started"), "{connections}");
+    assert_eq!(answer["verdict"]["accounted"]["word"], "DEGRADED", "{answer}");
+    let gates = answer["gates"].as_array().expect("gates");
+    let gate = |name: &str| gates.iter().find(|gate| gate["name"] == name).expect("a gate");
+    let packets = gate("packets accounted for");
+    assert_eq!(packets["verdict"], "VALID", "{packets}");
+    let run = run_json(&bench, "r");
+    let remaining = run["remaining_packets"].as_u64().unwrap_or(0);
+    assert!(remaining > 10, "{remaining}");
+    assert_eq!(packets["found"], format!("{remaining} packets were in the queue when the run ended"));
+    let found = gate("connections finished")["found"].to_string();
+    assert!(found.contains("given up by TCP (") && found.contains("no acknowledgement for any retry"), "{found}");
+    let kinds = answer["warnings"].as_array().expect("warnings").iter().filter(|one| one["kind"] == "gave_up");
+    assert_eq!(kinds.count(), 1, "{answer}");
 }
 
 #[test]

@@ -9,8 +9,12 @@ pub struct Tally {
     pub sent_data: u64,
     /// Packets that arrived at the other end.
     pub arrived: u64,
-    /// Of them, packets with payload.
+    /// Of them, packets with payload, without copies.
     pub data: u64,
+    /// Copies that the path made of packets that were sent, with payload or without.
+    pub copies: u64,
+    /// Payload bytes that passed the monitor for the first time while results are measured.
+    pub carried_bytes: u64,
     /// Nanoseconds that the packets that arrived were on the way, added up.
     transit: u64,
     /// Nanoseconds that the last of them was.

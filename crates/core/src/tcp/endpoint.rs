@@ -58,6 +58,7 @@ pub struct Endpoint {
     state: State,
     agreed: Agreed,
     reset_received: bool,
+    gave_up: bool,
     own_mss: NonZeroU16,
 }
 
@@ -72,6 +73,7 @@ impl Endpoint {
             state,
             agreed: Agreed::offer(Offers::of(config)),
             reset_received: false,
+            gave_up: false,
             own_mss,
         }
     }
@@ -359,6 +361,7 @@ impl Endpoint {
     pub fn handle_timeout(&mut self, now: Time, config: &Config) {
         self.receiver.handle_timeout(now);
         if self.sender.handle_timeout(now, self.agreed, config) {
+            self.gave_up = true;
             self.die();
         }
     }
@@ -476,6 +479,11 @@ impl Endpoint {
     /// The connection ended otherwise than by FINs: a RST came or was sent, or the retransmissions were used up.
     pub fn is_reset(&self) -> bool {
         self.state == State::Dead
+    }
+
+    /// The retransmissions were used up and the connection ended (ETIMEDOUT): no peer and no application asked for that.
+    pub fn gave_up(&self) -> bool {
+        self.gave_up
     }
 
     /// Nothing is left to do here: both FINs are exchanged and acknowledged (TIME-WAIT or CLOSED), or

@@ -122,6 +122,7 @@ mod tests {
             retransmissions: 0,
             timeouts: 0,
             delivered_bytes: [0; 2],
+            carried_bytes: None,
         }
     }
 

@@ -125,6 +125,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         cut_connections: *cut,
         replays_losses: config.rules.replay_all_losses() || config.replay.losses,
         events: observed.is_none().then_some(summary.events),
+        remaining_packets: Some(summary.directions.iter().map(|direction| direction.remaining.total()).sum()),
         plausibility: Some(plausibility::facts(config, summary, &classes, &topology)),
         classes,
         topology: Some(topology),

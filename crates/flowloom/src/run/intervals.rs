@@ -31,7 +31,7 @@ pub struct Interval {
     pub dropped_packets: u64,
     /// Connections that completed and were recorded since the interval before was reported.
     pub completed_connections: u64,
-    /// Connections that were reset, likewise.
+    /// Connections that were reset or given up by TCP, likewise.
     pub reset_connections: u64,
 }
 
@@ -85,7 +85,7 @@ impl Intervals {
     pub fn connection(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Completed => self.ended[0] += 1,
-            Outcome::Reset => self.ended[1] += 1,
+            Outcome::Reset | Outcome::GaveUp => self.ended[1] += 1,
             Outcome::Unfinished => {}
         }
     }

@@ -27,13 +27,14 @@ pub fn facts(config: &Config, summary: &Summary, classes: &[ClassFacts], topolog
         flows: flows.farthest.iter().map(|flow| flow_facts(flow, name(flow.class.into()), config)).collect(),
         classes: (found.classes.iter().zip(&summary.classes).enumerate())
             .map(|(class, (packets, counts))| {
-                let data_packets = packets.data_packets;
+                let data_packets = packets.data_packets();
                 ClassPlausibility {
                     class: name(class),
                     ignores_losses: config.class(class as u16).response().is_none(),
                     from_left: direction(packets, LinkSide::Left, topology),
                     from_right: direction(packets, LinkSide::Right, topology),
                     data_packets,
+                    copies: packets.copies,
                     retransmissions: counts.retransmissions,
                     retransmitted_share: share(counts.retransmissions, data_packets),
                     queueing_ns: packets.queueing.mean().as_nanos(),
@@ -68,10 +69,11 @@ fn flow_facts(flow: &JudgedFlow, class: String, config: &Config) -> FlowPlausibi
 
 fn direction(packets: &ClassPackets, from: LinkSide, topology: &Topology) -> DirectionPlausibility {
     let dropped_packets = packets.dropped_from(from);
-    let all = packets.arrived[from as usize] + dropped_packets;
+    let all = packets.data[from as usize];
     DirectionPlausibility {
         packets: all,
         dropped_packets,
+        dropped_acknowledgements: packets.dropped_acknowledgements[from as usize],
         dropped_share: share(dropped_packets, all),
         dropped_first_packets: packets.first_flights[from as usize].min(dropped_packets),
         lossy_window_segments: packets.lossy[from as usize].mean_window(),

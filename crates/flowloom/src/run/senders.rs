@@ -202,6 +202,7 @@ impl<'a> Senders<'a> {
             started: counts.flows.started,
             completed: counts.flows.completed,
             reset: counts.flows.reset,
+            gave_up: counts.flows.gave_up,
             unfinished: counts.flows.unfinished,
             to_acceptors_bytes: counts.to_acceptors_bytes,
             to_initiators_bytes: counts.to_initiators_bytes,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use flowloom_core::extract::conversations::Transport;
 use flowloom_core::workload::sum_of_known;
+use flowloom_store::workload::CaptureFacts;
 
 use super::Described;
 use super::conversations::{ApplicationDescription, ConversationDescription, Scope};
@@ -74,7 +75,11 @@ fn preamble(described: &Described) -> Vec<(String, String)> {
     };
     lines.push(("connections   ".to_owned(), body));
     if !capture.set_aside.is_empty() {
-        lines.push(("  set aside   ".to_owned(), set_aside_with_bytes(&capture.set_aside, &capture.set_aside_bytes)));
+        let mut body = set_aside_with_bytes(&capture.set_aside, &capture.set_aside_bytes);
+        if is_of_another(capture) {
+            body.push_str(" (of what this was drawn from)");
+        }
+        lines.push(("  set aside   ".to_owned(), body));
     }
     if connections.total > 0 {
         let body = format!(
@@ -174,6 +179,12 @@ pub(crate) fn class_words(class: &str) -> &'static str {
         TOTALS_ONLY => "known by totals only",
         _ => "concurrent, incomplete",
     }
+}
+
+/// Whether more connections were set aside than there are of the kind: they are those of the original that vectors were drawn from.
+fn is_of_another(capture: &CaptureFacts) -> bool {
+    let kinds = [("no-data", capture.connections.no_data), ("one-way", capture.connections.one_way)];
+    kinds.into_iter().any(|(kind, own)| capture.set_aside.get(&format!("connections-{kind}")).is_some_and(|n| *n > own))
 }
 
 /// A row of the table of loads: its name and its value of one direction.
@@ -545,7 +556,7 @@ pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
 mod tests {
     use flowloom_core::record::Traffic;
     use flowloom_core::time::{Duration, Time};
-    use flowloom_store::workload::{CaptureFacts, TrafficFacts};
+    use flowloom_store::workload::TrafficFacts;
 
     use super::super::{ClassShare, Describer, PacketsTold};
     use super::*;
@@ -566,6 +577,20 @@ mod tests {
             assert!(text.contains(" 92 B 0.00786 %"), "{text}");
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
         }
+    }
+
+    /// A drawn workload has no connection without data, and its original had eight.
+    #[test]
+    fn what_was_set_aside_of_an_original_is_told_to_be_its_own() {
+        let text = |own: u64| {
+            let mut capture =
+                CaptureFacts { set_aside: [("connections-no-data".to_owned(), 8)].into(), ..CaptureFacts::default() };
+            capture.connections.no_data = own;
+            let (none, told) = (TrafficFacts::default(), PacketsTold::default());
+            description_text(&[Described::new(None, capture, &none, Describer::default(), told)], 100)
+        };
+        assert!(text(0).contains("8 connections: no data (of what this was drawn from)"), "{}", text(0));
+        assert!(text(8).contains("8 connections: no data\n"), "{}", text(8));
     }
 
     #[test]

@@ -36,7 +36,8 @@ pub(super) fn section(shown: &Shown<'_>) -> Markup {
             p class="intro" {
                 "By kind of connection and by its payload in both directions: median / 99 % quantile, and the tolerant KS distance. \
                  Beneath it what they came to: goodput is payload \
-                 that arrived, over the length of the window; segments were sent again by both ends of the replay."
+                 that passed the monitor for the first time within the window, over its length, of connections that began before \
+                 it too; segments were sent again by both ends of the replay."
             }
             @for (index, variant) in shown.variants.iter().enumerate() {
                 (shown.heading(index))
@@ -46,8 +47,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Markup {
             }
             p class="from" {
                 "From " code { "connections.parquet" } " (kind: " code { "pattern" } "; payload: " code { "initiator_bytes" } " + "
-                code { "acceptor_bytes" } "; " code { "outcome" } ", " code { "delivered_to_acceptor_bytes" } ", "
-                code { "delivered_to_initiator_bytes" } ", " code { "retransmissions" } ", " code { "timeouts" } ", "
+                code { "acceptor_bytes" } "; " code { "outcome" } ", " code { "carried_bytes" } ", " code { "retransmissions" } ", " code { "timeouts" } ", "
                 code { "original_lost_segments" } ", the durations) and " code { "epochs.parquet" } ": " code { "response_ns" }
                 ", of connections whose " code { "start_ns" } " is in the window."
             }
@@ -91,8 +91,8 @@ fn totals(variant: &Variant) -> Markup {
             share(totals.completed, totals.connections),
             Unit::Bytes.show(totals.payload_bytes as f64),
             share(totals.payload_bytes, all.payload_bytes),
-            if windows > 0.0 {
-                Unit::Rate.show(totals.delivered_bytes as f64 * 8.0 / windows)
+            if windows > 0.0 && !totals.is_carried_unknown {
+                Unit::Rate.show(totals.carried_bytes as f64 * 8.0 / windows)
             } else {
                 "–".to_owned()
             },

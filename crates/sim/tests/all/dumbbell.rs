@@ -179,13 +179,13 @@ fn every_way_to_end_is_told_apart() {
 
 /// A link without a buffer, and a line too slow for TCP's patience.
 #[test]
-fn a_connection_that_gives_up_is_reset() {
+fn a_connection_that_gives_up_is_told() {
     let mut config = Config::new(Rate::from_bits_per_second(100).unwrap(), ms(4_000_000));
     config.classes[0].tcp.syn_retries = 1;
     let (summary, log) = simulate(&[exchange(1, at(0), 100_000, 1)], &config);
-    assert_eq!(summary.connections.reset, 1);
+    assert_eq!((summary.connections.gave_up, summary.connections.reset), (1, 0));
     let record = &log.connections[0].1;
-    assert_eq!((record.outcome, record.established), (Outcome::Reset, None));
+    assert_eq!((record.outcome, record.established), (Outcome::GaveUp, None));
     assert!(record.timeouts >= 2, "{record:?}");
 }
 
@@ -202,6 +202,22 @@ fn a_jump_of_years_costs_nothing() {
     assert_eq!(log.connections[1].1.outcome, Outcome::Completed);
     assert!(log.bins.len() < 100 && log.queue.len() < 100);
     assert_eq!(two.end.since(one.end), years - ms(500));
+}
+
+/// Twice what the link carries, for 2 s: what is left arrives in the drain, and is no goodput of the window.
+#[test]
+fn carried_bytes_are_those_of_the_window() {
+    let vectors: Vec<_> = (0..40).map(|id| exchange(id, at(50 * id), 3_000, 50_000)).collect();
+    let mut config = Config::new("4mbit".parse().unwrap(), ms(2_000));
+    config.bottleneck.delay = ms(3);
+    config.drain = ms(60_000);
+    let (summary, log) = simulate(&vectors, &config);
+    assert_eq!(summary.connections.completed, 40);
+    let of_connections: u64 = log.connections.iter().map(|(_, record, ..)| record.carried_bytes.unwrap()).sum();
+    let in_window = log.bins.iter().filter(|bin| bin.start < at(2_000));
+    let of_bins: u64 = in_window.map(|bin| bin.carried.payload_bytes).sum();
+    assert_eq!(of_connections, of_bins);
+    assert!((500_000..1_000_000).contains(&of_bins), "{of_bins} of 2,120,000 bytes");
 }
 
 /// Packets, bins, drops and samples tell the same story.

@@ -236,8 +236,35 @@ fn lost_packets_are_counted_by_class_and_place() {
         let share = dropped as f64 / all;
         assert!(all > 300.0 && (share - 0.25).abs() < 3.0 * (0.25 * 0.75 / all).sqrt(), "{share} of {all}");
         assert_eq!((class.dropped_from(LinkSide::Right), class.most_dropped_at(LinkSide::Left)), (0, None));
-        assert!(class.data_packets > class.arrived[1]);
+        assert!(class.data_packets() > class.arrived[1]);
     }
+}
+
+/// Nothing has to react to lost acknowledgements: the next one says as much.
+#[test]
+fn lost_acknowledgements_are_no_lost_data() {
+    let mut config = lossy(Algorithm::NewReno, 0.0);
+    config.path.swap(0, 1);
+    config.path[1].loss = LossModel::Bernoulli(probability(0.3));
+    config.window = ms(20_000);
+    let class = &one(&config).classes[0];
+    assert!(class.dropped_acknowledgements[1] > 1_000, "{class:?}");
+    let dropped = class.dropped_from(LinkSide::Right);
+    assert!(dropped <= 2 && dropped <= class.data[1], "SYN and FIN: {class:?}");
+}
+
+/// Every second packet comes twice, and the queue overflows: dropped copies are no losses, as their originals arrived.
+#[test]
+fn dropped_copies_are_no_losses() {
+    let mut config = config(cubic());
+    config.classes[0].tcp = tcp::Config { congestion: cubic(), ..tcp::Config::of(tcp::Profile::Linux) };
+    config.bottleneck.rate = "10mbit".parse().unwrap();
+    config.path[0].duplicate = probability(0.5);
+    config.window = ms(60_000);
+    let Plausibility { flows, classes } = one(&config);
+    assert_eq!((flows.judged, flows.outside), (1, 0), "{flows:?}");
+    let class = &classes[0];
+    assert!((0.45..0.55).contains(&(class.copies as f64 / class.data[0] as f64)), "{class:?}");
 }
 
 #[test]

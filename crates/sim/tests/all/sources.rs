@@ -236,12 +236,12 @@ fn what_the_path_loses_doubles_or_moves_shows_at_the_receiver() {
 }
 
 #[test]
-fn a_transfer_without_end_that_gives_up_is_reset() {
+fn a_transfer_without_end_that_gives_up_is_told() {
     let mut config = network("10mbit", 100, Vec::new());
     config.window = ms(300_000);
     config.path[0].loss = LossModel::Bernoulli(Probability::new(1.0).unwrap());
     let (summary, log) = simulate_all(vec![bulk(9, at(0), 0, None, at(300_000))], &config);
-    assert_eq!((summary.classes[0].flows.reset, log.sources[0].outcome), (1, Outcome::Reset));
+    assert_eq!((summary.classes[0].flows.gave_up, log.sources[0].outcome), (1, Outcome::GaveUp));
 }
 
 #[test]
@@ -266,7 +266,10 @@ fn sources_that_are_cut_say_so() {
         1,
         "the bulk transfer"
     );
-    assert_eq!(summary.classes[0].flows, ConnectionCounts { started: 2, completed: 1, unfinished: 1, reset: 0 });
+    assert_eq!(
+        summary.classes[0].flows,
+        ConnectionCounts { started: 2, completed: 1, unfinished: 1, reset: 0, gave_up: 0 }
+    );
     assert!(summary.directions[0].in_flight > 0);
     let record = log.sources.iter().find(|record| record.id == 5).unwrap();
     // 150 datagrams in each 400 ms.

@@ -5,8 +5,8 @@ use std::{fs, io};
 
 use crate::table::{FileError, Row};
 
-/// The version of the run folder, its index and all its tables; earlier ones are read too. Version 2 has the columns of version 1,
-/// digests in all tables, and a manifest.
+/// The version of the run folder, its index and all its tables; earlier ones are read too. Version 2 has the columns of version 1
+/// and `carried_bytes` of connections, digests in all tables, and a manifest.
 pub const VERSION: u64 = 2;
 
 /// What the run was, and its results.

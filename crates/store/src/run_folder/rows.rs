@@ -128,6 +128,8 @@ pub struct ConnectionRow {
     pub delivered_to_acceptor_bytes: u64,
     /// Payload bytes the acceptor's application got to the initiator.
     pub delivered_to_initiator_bytes: u64,
+    /// Payload bytes, both directions, that passed the monitor for the first time within the window of the results.
+    pub carried_bytes: Option<u64>,
     /// Data segments the original lost before its monitor plus those it saw twice, both directions (methods A.8, M.7).
     pub original_lost_segments: Option<u64>,
 }
@@ -164,6 +166,7 @@ impl Row for ConnectionRow {
             timeouts: 0,
             delivered_to_acceptor_bytes: 0,
             delivered_to_initiator_bytes: 0,
+            carried_bytes: None,
             original_lost_segments: None,
         }
     }
@@ -204,6 +207,7 @@ impl Row for ConnectionRow {
                 |r: &Self| r.delivered_to_initiator_bytes,
                 |r, v| r.delivered_to_initiator_bytes = v,
             ),
+            column("carried_bytes", |r: &Self| r.carried_bytes, |r, v| r.carried_bytes = v).since(2),
             column("original_lost_segments", |r: &Self| r.original_lost_segments, |r, v| r.original_lost_segments = v),
         ]
     }

@@ -515,6 +515,7 @@ fn connection_row(
         timeouts: record.timeouts,
         delivered_to_acceptor_bytes,
         delivered_to_initiator_bytes,
+        carried_bytes: record.carried_bytes,
         original_lost_segments: sum_of_known(Side::BOTH.map(lost)),
     }
 }

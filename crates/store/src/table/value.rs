@@ -229,8 +229,12 @@ impl Text for Close {
 }
 
 impl Text for Outcome {
-    const NAMES: &'static [(&'static str, Outcome)] =
-        &[("completed", Outcome::Completed), ("reset", Outcome::Reset), ("unfinished", Outcome::Unfinished)];
+    const NAMES: &'static [(&'static str, Outcome)] = &[
+        ("completed", Outcome::Completed),
+        ("reset", Outcome::Reset),
+        ("gave-up", Outcome::GaveUp),
+        ("unfinished", Outcome::Unfinished),
+    ];
 }
 
 impl Text for PacketKind {

@@ -91,6 +91,7 @@ fn write_run(target: &Path) {
             retransmissions: 2,
             timeouts: 1,
             delivered_bytes: [300, 10_000],
+            carried_bytes: None,
         };
         let epoch = EpochRecord { connection: vector.id, epoch: 0, intended: None, start: at(45), end: at(160) };
         let sample = QueueSample { time: at(vector.id), link: 0, from: LinkSide::Left, packets: 3, bytes: 4_542 };

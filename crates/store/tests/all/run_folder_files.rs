@@ -48,6 +48,7 @@ fn record(vector: &ConnectionVector, outcome: Outcome) -> ConnectionRecord {
         retransmissions: 2,
         timeouts: 1,
         delivered_bytes: [300, 10_000],
+        carried_bytes: None,
     }
 }
 
@@ -291,6 +292,7 @@ fn connection() -> impl Strategy<Value = (ConnectionVector, ConnectionRecord, Op
                 retransmissions,
                 timeouts,
                 delivered_bytes,
+                carried_bytes: None,
             };
             (vector, record, monitor)
         },

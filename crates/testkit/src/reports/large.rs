@@ -54,6 +54,7 @@ pub fn ten_million_values() -> Run {
             timeouts: 0,
             delivered_to_acceptor_bytes: 500,
             delivered_to_initiator_bytes: acceptor_bytes,
+            carried_bytes: Some(500 + acceptor_bytes),
             original_lost_segments: Some(0),
         });
         epochs.push((id, start, response, slower(response)));

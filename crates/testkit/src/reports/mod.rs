@@ -177,6 +177,7 @@ impl MadeUp {
             retransmissions: 0,
             timeouts: 0,
             delivered_bytes: if unfinished { [0, 0] } else { bytes },
+            carried_bytes: Some(if unfinished { 0 } else { bytes.iter().sum() }),
         };
         let endpoint: Vec<EpochRecord> = monitor
             .epochs()

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use flowloom_core::time::Duration;
-use flowloom_core::workload::{ConnectionVector, Host, Protocol, Side};
+use flowloom_core::workload::{ConnectionVector, Host, LinkSide, Protocol, Side};
 
 use super::super::notes::{Notes, Remark};
 use super::state;
@@ -72,6 +72,9 @@ impl<W: Write> ZeekWriter<W> {
         if Side::BOTH.iter().any(|side| matches!(ends[*side].host, Some(Host::Number(_)))) {
             self.notes.remark(Remark::HostsLeftOut, 0);
         }
+        if vector.initiator_side == LinkSide::Right {
+            self.notes.remark(Remark::SideLeftOut, 0);
+        }
         let several = Side::BOTH.iter().any(|side| vector.adus.iter().filter(|adu| adu.side == *side).count() > 1);
         if several || vector.adus.iter().any(|adu| adu.wait.is_some()) {
             self.notes.remark(Remark::AdusLeftOut, 0);
@@ -134,4 +137,19 @@ fn uid(mut id: u64) -> String {
     }
     digits.push(b'C');
     digits.iter().rev().map(|digit| char::from(*digit)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_of_the_link_that_is_lost_is_counted() {
+        let mut writer = ZeekWriter::new(Vec::new(), None).unwrap();
+        for initiator_side in [LinkSide::Left, LinkSide::Right, LinkSide::Right] {
+            writer.write(&ConnectionVector { initiator_side, ..ConnectionVector::default() }).unwrap();
+        }
+        let (_, notes) = writer.finish().unwrap();
+        assert_eq!((notes.vectors, notes.count(Remark::SideLeftOut)), (3, 2));
+    }
 }
