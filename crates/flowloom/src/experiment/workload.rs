@@ -124,7 +124,7 @@ impl Workload {
             true => play::Waits::CORRECTED,
             false => self.waits.model(),
         };
-        let Replay { writes, first_flight, acks, syn, losses, reads, rtt, .. } = self.replay;
+        let Replay { writes, first_flight, rate, acks, syn, losses, reads, rtt, .. } = self.replay;
         let transits = match self.settles_waits() {
             // Waits and round trips are no longer those that were measured together.
             true => TransitModel::Minimum,
@@ -136,6 +136,7 @@ impl Workload {
             t_close: self.t_close,
             writes,
             first_flight,
+            rate,
             acks,
             syn,
             losses: losses.unwrap_or_default(),
