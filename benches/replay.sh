@@ -7,12 +7,12 @@ flowloom=$(realpath "$1")
 shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-none='writes = false, first-flight = false, acks = false, options = false, syn = false, losses = false, reads = false'
-echo '| capture | none | writes | first-flight | acks | syn | losses | reads | all |'
-echo '|---|---|---|---|---|---|---|---|---|'
+none='writes = false, first-flight = false, acks = false, options = false, syn = false, losses = false, rate = false, reads = false'
+echo '| capture | none | writes | first-flight | acks | syn | losses | rate | reads | all |'
+echo '|---|---|---|---|---|---|---|---|---|---|'
 for capture in "$@"; do
   printf '| %s ' "$(basename "$capture" | cut -d. -f1)"
-  for alone in '' writes first-flight acks syn losses reads all; do
+  for alone in '' writes first-flight acks syn losses rate reads all; do
     replay=$(sed "s/${alone:-nothing} = false/${alone:-nothing} = true/" <<<"$none")
     [ "$alone" = all ] && replay=${none//= false/= true}
     printf '[workload]\nsource = "%s"\nreplay = { %s }\n' "$(realpath "$capture")" "$replay" >"$work/e.toml"

@@ -425,6 +425,9 @@ pub struct Endpoint {
     /// Bytes of the first flight of its first ADU that is larger than that: its window at that ADU (methods A.13.2); `None` if no ADU
     /// told it.
     pub first_flight: Option<u64>,
+    /// How fast it sends where it sends evenly and neither its window nor the network makes it, in bit/s of payload (methods A.13.5); `None`
+    /// if it is not known to have a rate.
+    pub rate: Option<u64>,
     /// How it acknowledges; `None` if it sent no acknowledgement that tells.
     pub acks: Option<AckPolicy>,
     /// How its transit times were distributed; `None` with fewer than three samples.

@@ -18,6 +18,7 @@
 //! | `marks`, `dctcp`, `delay` | laws of flows that heed marks, or delay and rate: ECN; DCTCP; Vegas, BBR |
 //! | `closed_loop` | replays beside the programs that they are of, over networks that change |
 //! | `first_flight` | first-flight windows and acknowledgement policies found at a monitor, beside the true ones |
+//! | `rates` | rates of senders that hold back, and what only looks like one |
 //! | `reads` | pauses of programs that do not read, and what only looks like one |
 //! | `metamorphic` | what must not change |
 //! | `dependence` | estimates of the Hurst parameter |
@@ -56,6 +57,7 @@ mod metamorphic;
 pub mod multiplexing;
 mod profiles;
 mod queueing;
+mod rates;
 mod reads;
 mod references;
 mod sawtooth;
@@ -80,7 +82,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 25] = [
+pub const GROUPS: [&str; 26] = [
     "transcripts",
     "queueing",
     "slow-start",
@@ -98,6 +100,7 @@ pub const GROUPS: [&str; 25] = [
     "verdicts",
     "draws",
     "writes",
+    "rates",
     "reads",
     "cell-queue",
     "satellite",
@@ -128,6 +131,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "verdicts" => verdicts::rows(effort),
         "draws" => draws::rows(effort),
         "writes" => writes::rows(effort),
+        "rates" => rates::rows(effort),
         "reads" => reads::rows(effort),
         "cell-queue" => cell_queue::rows(effort),
         "satellite" => satellite::rows(effort),

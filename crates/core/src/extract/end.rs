@@ -15,6 +15,7 @@ use super::delays::{Delay, Delays};
 use super::exchange::Sent;
 use super::flight::{self, Flight, Transits};
 use super::gaps::Gaps;
+use super::rate::{self, Rates};
 use super::reads::{Offered, Reads};
 use super::recovery::{Passed, Recovery, Situation};
 use super::seams::Tail;
@@ -29,6 +30,9 @@ pub(super) const WINDOWS_PER_JUMP: u64 = 16;
 /// TCP acknowledges within this (RFC 9293 section 3.8.6.3), so a longer wait for an acknowledgement that comes with data
 /// is the application's unless the path itself takes as long.
 const LONGEST_ACK_DELAY: u64 = 500_000_000;
+
+/// Who has sent no more segments than this has no rate that shows.
+const FEW_SEGMENTS: u32 = 64;
 
 /// A sender goes on within this when an acknowledgement or a window update lets it, beside a quarter of its transit.
 const RELEASE: u64 = 10_000_000;
@@ -87,6 +91,8 @@ pub(super) struct End {
     pub delays: Option<Box<Delays>>,
     /// Its first-flight window.
     pub flight: Flight,
+    /// What tells its rate, once it has sent more than a few segments.
+    pub rates: Option<Box<Rates>>,
     /// What it has of the other end's data that was sent once.
     pub heard: Heard,
     /// What it waited for from the other end, once the connection is known to be concurrent.
@@ -162,6 +168,7 @@ impl End {
             clock: Clock::default(),
             delays: None,
             flight: Flight::default(),
+            rates: None,
             heard: Heard::default(),
             answers: None,
             acks: None,
@@ -356,6 +363,40 @@ impl End {
         self.flight.sent(&flight::Sent { start, end, now, before, inside, mss, min_rtt });
     }
 
+    /// The same data, as its rate needs it.
+    pub fn note_rate(&mut self, passed: &Passed, inside: bool, peer: &End) {
+        if self.data_segments <= FEW_SEGMENTS {
+            return;
+        }
+        let known = self.clock.waited().zip(self.clock.known_tick()).zip(self.transit().zip(peer.transit()));
+        let Some(((waited, tick), (near, far))) = known else { return };
+        let Passed { start, end, at: now, .. } = *passed;
+        let scale = self.window_scale.and(peer.window_scale).unwrap_or(0).min(14);
+        self.rates.get_or_insert_default().sent(&rate::Sent {
+            start,
+            end,
+            now,
+            waited,
+            tick,
+            watched: self.clock.since().0,
+            round_trip: near.saturating_add(far),
+            window: u64::from(peer.last_window) << scale,
+            inside,
+        });
+    }
+
+    /// Its rate, in bit/s of payload.
+    pub fn rate(&self) -> Option<u64> {
+        self.rates.as_ref()?.finish(self.coverage.high() - self.coverage.low())
+    }
+
+    /// Something showed that the network held its data back.
+    pub fn note_congestion(&mut self) {
+        if let Some(rates) = &mut self.rates {
+            rates.lost();
+        }
+    }
+
     /// Whether its latest segment of new data was smaller than others though the window had room for more, or there was none.
     pub fn ran_dry(&self) -> bool {
         match &self.writes {
@@ -384,6 +425,7 @@ impl End {
         let (transit, acked, acked_at, first) = (self.transit(), self.acked, self.acked_at, self.first);
         self.writes.get_or_insert_with(|| Box::new(Writes::new(transit, acked, acked_at, first))).lost(high);
         self.flight.lost();
+        self.note_congestion();
     }
 
     /// Round trips between the monitor and the end at present.

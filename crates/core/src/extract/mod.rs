@@ -12,7 +12,7 @@
 //! measures round trips and the handshake (methods A.6), `recovery` tells retransmissions from reordering and copies
 //! (methods A.8) as far as `monitor` stands where that can be told. What ends do beside their data (methods A.13) is found by `writes` (pauses
 //! inside ADUs, with the help of the sender's `clock`), `seams` (writes that follow at once), `answers` (what ends of concurrent connections wait for), `reads` (pauses of
-//! readers), `flight` (first-flight windows), `acks` (acknowledgement policies), `syns` (SYNs sent again) and `offload`. `end` holds what they know of an end, `seen` is a
+//! readers), `rate` (sender rates), `flight` (first-flight windows), `acks` (acknowledgement policies), `syns` (SYNs sent again) and `offload`. `end` holds what they know of an end, `seen` is a
 //! segment as they are told of it, `observer` joins both ends. `datagrams` is the same for UDP and QUIC. On the capture side
 //! `copies` knows packets that come again, `flow_table` finds connections, held in a `slab` each, `connection` knows its roles and its traffic, `tombstone` is what is left of a closed one,
 //! `packed` how those that wait are held, `counts` what is reported.
@@ -46,6 +46,7 @@ mod offload;
 mod options;
 mod packed;
 mod part;
+mod rate;
 mod reads;
 mod recovery;
 mod seams;

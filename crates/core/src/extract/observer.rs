@@ -163,6 +163,7 @@ impl Observer {
                 + end.timed.heap_bytes()
                 + recovery
                 + end.writes.as_ref().map_or(0, |writes| writes.heap_bytes())
+                + end.rates.as_ref().map_or(0, |rates| rates.heap_bytes())
                 + end.flight.heap_bytes()
                 + end.acks.as_ref().map_or(0, |_| size_of::<Acks>())
                 + end.reads.as_ref().map_or(0, |reads| reads.heap_bytes())
@@ -525,6 +526,7 @@ impl Observer {
         if start == high && late.is_none() {
             own.note_write(&passed, seen, inside, peer);
             own.note_flight(&passed, inside, peer, min_rtt);
+            own.note_rate(&passed, inside, peer);
         } else {
             own.note_repair(end.max(high));
         }
@@ -620,6 +622,7 @@ impl Observer {
             }),
             stated_loss_ppm: None,
             first_flight: end.flight.window().filter(|_| !self.handshake.is_repeated()),
+            rate: end.rate(),
             acks: end.acks.as_ref().map(|acks| acks.policy()),
             transits: end.transit().and_then(|_| end.undelayed.quantiles()),
         };
@@ -760,6 +763,9 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
     if !peer.known {
         peer.begin_at(sequence::first(seen.acknowledgement));
     }
+    if seen.flags.ece() && !seen.flags.syn() {
+        peer.note_congestion();
+    }
     let near = peer.reference();
     let mut ack = sequence::unwrap(seen.acknowledgement, near);
     if ack.abs_diff(near) > IMPOSSIBLE_JUMP {
@@ -788,6 +794,9 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
         }
         if let Some(answered) = peer.timed.acknowledged(ack, now) {
             own.sample(answered.sample, seen.payload_bytes == 0);
+            if let Some((rates, shortest)) = peer.rates.as_mut().zip(own.transit()) {
+                rates.acknowledged(now, answered.sample, shortest);
+            }
             own.heard = Heard { up_to: answered.end, passed: now - answered.sample };
             if orderly && !is_first && !seen.flags.fin() {
                 own.note_ack(&answered, ack - before, seen.payload_bytes > 0);
@@ -813,6 +822,7 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
         if let Some(writes) = &mut peer.writes {
             writes.lost(peer.coverage.high());
         }
+        peer.note_congestion();
         if peer.duplicate_acks == ASKING {
             peer.recovery().asked(now);
         }

@@ -13,6 +13,7 @@ use super::{Boundaries, Class, Identity, Missing, Observer, Seen};
 mod answers;
 mod losses;
 mod pauses;
+mod rates;
 mod reads;
 mod seams;
 mod syns;

@@ -1,5 +1,5 @@
-//! What the ends of a replayed connection do in their own way: windows at the start and acknowledgements as in the original (methods
-//! A.13.2 and A.13.3).
+//! What the ends of a replayed connection do in their own way: windows at the start, acknowledgements and rates as in the original (methods
+//! A.13.2, A.13.3 and A.13.5).
 
 use std::num::{NonZeroU16, NonZeroU32};
 
@@ -20,7 +20,14 @@ pub fn habits(vector: &ConnectionVector, side: Side, model: &ReplayModel) -> Hab
     Habits {
         initial_window: window.and_then(|bytes| NonZeroU32::new(bytes.try_into().unwrap_or(u32::MAX))),
         acks: end.acks.filter(|_| model.acks).map(habit),
+        rate: sender_rate(vector, side, model),
     }
+}
+
+/// The rate that the end `side` does not exceed, in bytes of payload a second; `None` if it has none, or if rates are not replayed.
+pub fn sender_rate(vector: &ConnectionVector, side: Side, model: &ReplayModel) -> Option<NonZeroU32> {
+    let bits = vector.ends[side].rate.filter(|_| model.rate)?;
+    Some(NonZeroU32::new(u32::try_from(bits / 8).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN))
 }
 
 fn habit(policy: AckPolicy) -> AckHabit {
@@ -75,6 +82,10 @@ mod tests {
         let of = |model| habits(&vector, Side::Acceptor, &model);
         assert_eq!(of(model).initial_window.map(NonZeroU32::get), Some(4_380));
         assert_eq!(of(ReplayModel { first_flight: false, ..model }).initial_window, None);
+        vector.ends.acceptor.rate = Some(8_000_007);
+        assert_eq!(habits(&vector, Side::Acceptor, &model).rate.map(NonZeroU32::get), Some(1_000_000));
+        assert_eq!(habits(&vector, Side::Acceptor, &ReplayModel { rate: false, ..model }).rate, None);
+        let of = |model| habits(&vector, Side::Acceptor, &model);
         assert!(of(model).acks.is_some());
         assert_eq!(of(ReplayModel { acks: false, ..model }).acks, None);
         assert_eq!(habits(&vector, Side::Initiator, &model), Habits::default());

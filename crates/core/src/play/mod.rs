@@ -18,7 +18,7 @@ mod waits;
 pub use blocks::{BlockWriter, Late, Written};
 pub use clocked::clocked_bytes;
 pub use datagrams::{Datagram, DatagramSink, DatagramSource, Datagrams, Delays, Pacing, Run};
-pub use habits::habits;
+pub use habits::{habits, sender_rate};
 pub use losses::{Losses, LostAt};
 pub use pauses::Pauses;
 pub use player::{AHEAD, Action, EpochTimes, Player};

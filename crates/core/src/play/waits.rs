@@ -68,6 +68,8 @@ pub struct ReplayModel {
     pub writes: bool,
     /// Windows at the start.
     pub first_flight: bool,
+    /// Rates of ends that hold back.
+    pub rate: bool,
     /// How ends acknowledge.
     pub acks: bool,
     /// SYNs and SYN/ACKs that were sent again.
@@ -88,6 +90,7 @@ impl ReplayModel {
         t_close: false,
         writes: false,
         first_flight: false,
+        rate: false,
         acks: false,
         syn: false,
         losses: false,
@@ -112,6 +115,7 @@ impl ReplayModel {
             t_close: true,
             writes: true,
             first_flight: true,
+            rate: true,
             acks: true,
             syn: true,
             losses: false,

@@ -377,6 +377,8 @@ pub struct Habits {
     pub initial_window: Option<NonZeroU32>,
     /// How it acknowledges data in order.
     pub acks: Option<AckHabit>,
+    /// Most bytes of payload that it sends in a second, as `SO_MAX_PACING_RATE` of Linux has it.
+    pub rate: Option<NonZeroU32>,
 }
 
 /// How one end acknowledges data in order.

@@ -112,6 +112,7 @@ impl Endpoint {
         if config.own_initial_windows && habits.initial_window.is_some() {
             self.sender.set_initial_window(habits.initial_window, config);
         }
+        self.sender.set_rate(habits.rate);
         if let Some(acks) = habits.acks.filter(|_| config.own_acks) {
             self.receiver.set_acks(acks);
         }

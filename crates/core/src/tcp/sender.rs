@@ -60,6 +60,8 @@ pub(super) struct Sender {
     mss: u16,
     /// Congestion window at the start in bytes, if it is not the one that connections share.
     own_initial_window: Option<NonZeroU32>,
+    /// Most bytes that it sends in a second, if it holds back.
+    own_rate: Option<NonZeroU32>,
     duplicate_acks: u8,
     /// Timeouts since the last acknowledgement of new data.
     expiries: u8,
@@ -150,6 +152,7 @@ impl Sender {
             timeouts: 0,
             mss,
             own_initial_window: None,
+            own_rate: None,
             duplicate_acks: 0,
             expiries: 0,
             in_recovery: false,
@@ -164,6 +167,11 @@ impl Sender {
     /// Gives this end a random stream of its own. Before anything is sent.
     pub(super) fn set_stream(&mut self, setup: Setup, config: &Config) {
         self.congestion = Congestion::new(&config.congestion, self.initial_window(config), &setup);
+    }
+
+    /// Takes a rate that this end never exceeds, in bytes a second. Before anything is sent.
+    pub(super) fn set_rate(&mut self, rate: Option<NonZeroU32>) {
+        self.own_rate = rate;
     }
 
     /// Takes an initial window of this end's own. Before anything is sent.
@@ -397,7 +405,7 @@ impl Sender {
     /// There is more to keep than a scoreboard.
     fn keeps(&self, agreed: Agreed, config: &Config) -> bool {
         let watches = config.window_rules == WindowRules::Linux;
-        agreed.ecn || config.pacing || watches || self.notes(agreed, config)
+        agreed.ecn || self.paces(config) || watches || self.notes(agreed, config)
     }
 
     /// A loss takes the place of the mark.

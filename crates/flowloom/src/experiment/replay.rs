@@ -19,6 +19,8 @@ pub struct Replay {
     /// Window of each end at the start of a connection, where its first flight tells it (methods A.13.2); default: true. An initial window
     /// of `[tcp]` that is not the profile's wins.
     pub first_flight: bool,
+    /// Rates of ends that hold back: those that pace what they send below what the path carries (methods A.13.5); default: false.
+    pub rate: bool,
     /// Data segments that each end acknowledges at once, and how long its acknowledgements wait (methods A.13.3); default: true. Delays
     /// and quick acknowledgements of `[tcp]` that are not the profile's win.
     pub acks: bool,
@@ -74,6 +76,7 @@ impl Default for Replay {
             writes: true,
             options: None,
             first_flight: true,
+            rate: false,
             acks: true,
             syn: true,
             losses: None,

@@ -123,7 +123,7 @@ impl Workload {
             true => play::Waits::CORRECTED,
             false => self.waits.model(),
         };
-        let Replay { writes, first_flight, acks, syn, losses, reads, rtt, .. } = self.replay;
+        let Replay { writes, first_flight, rate, acks, syn, losses, reads, rtt, .. } = self.replay;
         let transits = match self.settles_waits() {
             // Waits and round trips are no longer those that were measured together.
             true => TransitModel::Minimum,
@@ -135,6 +135,7 @@ impl Workload {
             t_close: self.t_close,
             writes,
             first_flight,
+            rate,
             acks,
             syn,
             losses: losses.unwrap_or_default(),

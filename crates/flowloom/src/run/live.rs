@@ -101,6 +101,11 @@ pub fn not_replayed(config: &Config) -> impl Iterator<Item = String> {
             "workload.replay.first-flight = true is not the kernel's to choose: all connections begin with the window of [tcp]",
         ),
         (
+            config.replay.rate,
+            "workload.replay.rate = true is near: the kernel paces what is sent for the first time, in pieces of two segments at least, and \
+             begins after ten segments",
+        ),
+        (
             config.replay.acks && any(|tcp| tcp.own_acks),
             "workload.replay.acks = true is not the kernel's to choose: it decides by itself when to acknowledge",
         ),

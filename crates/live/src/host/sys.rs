@@ -91,6 +91,14 @@ pub fn set_window_clamp(socket: impl AsFd, bytes: u32) -> io::Result<()> {
     set_integer(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, c_int::try_from(bytes).unwrap_or(c_int::MAX))
 }
 
+/// SO_MAX_PACING_RATE: TCP spaces what it sends for the first time so that it sends no faster, in bytes of payload a second.
+///
+/// # Errors
+/// The kernel's.
+pub fn set_max_pacing_rate(socket: impl AsFd, bytes: u32) -> io::Result<()> {
+    set_integer(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, c_int::try_from(bytes).unwrap_or(c_int::MAX))
+}
+
 /// PACKET_QDISC_BYPASS: what is written to a packet socket goes to the driver at once.
 ///
 /// # Errors
@@ -451,6 +459,22 @@ mod tests {
         set_window_clamp(&to, grown / 2).unwrap();
         transfer(&mut from, &mut to, 8 << 20);
         assert!(grown_window(&to).unwrap() <= grown / 2, "{grown}");
+    }
+
+    #[test]
+    fn a_paced_sender_takes_its_time() {
+        let (mut from, mut to) = pair();
+        set_max_pacing_rate(&from, 4_000_000).unwrap();
+        let started = std::fs::read_to_string("/proc/uptime").map(|text| uptime(&text)).unwrap();
+        // Large segments of the loopback device: the first ten are not paced.
+        transfer(&mut from, &mut to, 3 << 20);
+        let took = uptime(&std::fs::read_to_string("/proc/uptime").unwrap()) - started;
+        assert!((0.3..5.0).contains(&took), "{took} s for 3 MiB at 4 MB/s");
+    }
+
+    /// Seconds since the host was started.
+    fn uptime(text: &str) -> f64 {
+        text.split(' ').next().and_then(|seconds| seconds.parse().ok()).unwrap()
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! One end of a connection: a player over a socket.
 
 use std::io;
+use std::num::NonZeroU32;
 
-use flowloom_core::play::{AHEAD, Action, Pauses, Player, Script};
+use flowloom_core::play::{AHEAD, Action, Pauses, Player, Script, sender_rate};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, Pattern, PerSide, Side};
 use flowloom_sim::{Origin, limits};
@@ -45,6 +46,8 @@ pub struct End {
     pauses: Pauses,
     /// It pauses while it reads.
     reading: Option<Box<Reading>>,
+    /// Bytes that it sends in a second at most, if it holds back.
+    rate: Option<NonZeroU32>,
     /// What is set as the mark of unsent bytes.
     mark: u32,
     /// The window that the kernel is to advertise, and when it is to be told so next: when so many bytes were received.
@@ -138,6 +141,7 @@ impl End {
             received: 0,
             pauses: Pauses::default(),
             reading: Reading::new(vector, side, &orders.replay).map(Box::new),
+            rate: sender_rate(vector, side, &orders.replay),
             mark: 0,
             window: limits(vector, side).max_window.max(u16::MAX.into()),
             hold_window_at: HOLD_WINDOW_FROM,
@@ -193,23 +197,26 @@ impl End {
         self.lost.connected(turn.now, self.at);
         self.started = Some(turn.now);
         self.is_connecting = true;
-        if let Some(reading) = &mut self.reading {
-            reading.begin(&socket);
-        }
-        let watched = socket.watch(turn.epoll, turn.token);
+        let watched = self.prepare(&socket).and_then(|()| socket.watch(turn.epoll, turn.token));
         self.socket = Some(socket);
         watched
+    }
+
+    /// Gives its socket what the original's had.
+    fn prepare(&mut self, socket: &Socket) -> io::Result<()> {
+        if let Some(reading) = &mut self.reading {
+            reading.begin(socket);
+        }
+        self.rate.map_or(Ok(()), |rate| socket.set_rate(rate.get()))
     }
 
     /// It was accepted at `accepted` with `socket`.
     pub fn accept(&mut self, socket: Socket, accepted: Time, turn: Turn<'_>) -> State {
         self.started = Some(accepted);
-        if let Some(reading) = &mut self.reading {
-            reading.begin(&socket);
-        }
+        let prepared = self.prepare(&socket);
         let came = arrival(&socket, turn).min(accepted);
         // It has to be watched before it may have to be watched again.
-        let watched = socket.watch(turn.epoll, turn.token);
+        let watched = prepared.and_then(|()| socket.watch(turn.epoll, turn.token));
         self.socket = Some(socket);
         self.establish(came, turn);
         let result = watched.and_then(|()| self.drive(turn));

@@ -177,6 +177,14 @@ impl Socket {
         sys::set_window_clamp(self, sys::grown_window(self)?.max(most))
     }
 
+    /// Sends no more than so many bytes of payload a second.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn set_rate(&self, bytes: u32) -> io::Result<()> {
+        sys::set_max_pacing_rate(self, bytes)
+    }
+
     /// Why it failed; `None` if it did not.
     pub fn failure(&self) -> Option<io::Error> {
         match getsockopt(self, sockopt::SocketError) {

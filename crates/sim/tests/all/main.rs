@@ -10,6 +10,7 @@ mod options;
 mod path;
 mod plausibility;
 mod queues;
+mod rates;
 mod real_captures;
 mod round_trip;
 mod sources;

@@ -42,7 +42,7 @@ const CONNECTION: [&str; 17] = [
     "t_close_ns",
 ];
 /// The columns of an end, each behind `initiator_` or `acceptor_`.
-const END: [&str; 31] = [
+const END: [&str; 32] = [
     "host_number",
     "address",
     "port",
@@ -66,6 +66,7 @@ const END: [&str; 31] = [
     "largest_datagram_bytes",
     "stated_loss_ppm",
     "first_flight_bytes",
+    "rate",
     "quick_acks",
     "prompt_acks",
     "prompt_ack_segments",
@@ -508,6 +509,7 @@ mod tests {
             largest_datagram_bytes: Some(1),
             stated_loss_ppm: Some(1),
             first_flight_bytes: Some(1),
+            rate: Some(1),
             quick_acks: Some(1),
             prompt_acks: Some(1),
             prompt_ack_segments: Some(1),

@@ -162,6 +162,7 @@ fn end_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         segments: _,
         stated_loss_ppm: _,
         first_flight: _,
+        rate: _,
         acks: _,
         transits: _,
     } = Endpoint::default();
@@ -260,7 +261,7 @@ fn segment_columns(side: Side) -> Vec<Column<ConnectionVector>> {
 }
 
 /// The columns of what an end's TCP was seen to do.
-fn habit_columns(side: Side) -> [Column<ConnectionVector>; 6] {
+fn habit_columns(side: Side) -> [Column<ConnectionVector>; 7] {
     macro_rules! acks {
         ($name:literal, $field:ident) => {
             column(
@@ -282,6 +283,8 @@ fn habit_columns(side: Side) -> [Column<ConnectionVector>; 6] {
         move |v: &ConnectionVector| v.ends[side].first_flight,
         move |v, x| v.ends[side].first_flight = x,
     );
+    let rate =
+        column(&name(side, "rate"), move |v: &ConnectionVector| v.ends[side].rate, move |v, x| v.ends[side].rate = x);
     let delay = column(
         &name(side, "ack_delay_ns"),
         move |v: &ConnectionVector| v.ends[side].acks.and_then(|acks| acks.delay),
@@ -293,6 +296,7 @@ fn habit_columns(side: Side) -> [Column<ConnectionVector>; 6] {
     );
     [
         first_flight.since(2),
+        rate.since(2),
         acks!("quick_acks", quick),
         acks!("prompt_acks", prompt),
         acks!("prompt_ack_segments", prompt_segments),

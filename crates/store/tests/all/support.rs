@@ -91,9 +91,18 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
         },
     );
     let transits = [(); 3].map(|()| duration()).prop_map(|[q10, q50, q90]| TransitQuantiles { q10, q50, q90 });
-    let habits = (optional(), prop::option::of(acks), prop::option::of(transits));
+    let habits = ((optional(), optional()), prop::option::of(acks), prop::option::of(transits));
     (who, tcp, times, packets, sizes, segments(), any::<Option<u32>>(), habits).prop_map(
-        |(who, tcp, times, packets, datagram_sizes, segments, stated_loss_ppm, (first_flight, acks, transits))| {
+        |(
+            who,
+            tcp,
+            times,
+            packets,
+            datagram_sizes,
+            segments,
+            stated_loss_ppm,
+            ((first_flight, rate), acks, transits),
+        )| {
             let ((host, port), (syn_seen, rst_seen, mss, windows, options)) = (who, tcp);
             let ([sack, timestamps, ecn], (packets, ip_bytes, bare_acks, oversized)) = (options, packets);
             let (max_window, max_window_unscaled, window_scale) = windows;
@@ -121,6 +130,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
                 segments,
                 stated_loss_ppm,
                 first_flight,
+                rate,
                 acks,
                 transits,
             }

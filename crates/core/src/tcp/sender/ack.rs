@@ -85,7 +85,7 @@ impl Sender {
                 window_limited,
                 marked,
                 in_recovery: self.in_recovery || reducing || heeded,
-                paced: config.pacing,
+                paced: self.paces(config),
                 rate,
                 departure: self.departure(now, config),
             });

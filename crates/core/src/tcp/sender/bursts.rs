@@ -55,16 +55,23 @@ impl Sender {
         advertised > 0 && self.repair.as_ref().is_some_and(|repair| repair.burst == advertised)
     }
 
+    /// Whether an algorithm without a rate of its own is paced. As in Linux, who is not to exceed a rate is paced below it, too.
+    pub(super) fn paces(&self, config: &Config) -> bool {
+        config.pacing || self.own_rate.is_some()
+    }
+
     /// The rate in bytes/s, where sending is paced.
     pub(super) fn pace(&self, config: &Config) -> Option<u64> {
         if self.highest <= UNPACED * u64::from(self.mss) {
             return None;
         }
-        match self.congestion.pacing_rate() {
+        let rate = match self.congestion.pacing_rate() {
             Some(rate) => rate.bits_per_second().map(|bits| (bits / 8).max(1)),
-            None if config.pacing => self.usual_rate(config),
+            None if self.paces(config) => self.usual_rate(config),
             None => None,
-        }
+        };
+        let most = self.own_rate.map(|most| u64::from(most.get()));
+        rate.into_iter().chain(most).min()
     }
 
     /// The rate that Linux sets for algorithms that have none: twice the window a round trip in slow start, 1.2 times the

@@ -1,8 +1,12 @@
 //! Segments that leave together, and the pauses between them, as Linux has them.
 
+use std::num::NonZeroU32;
+
+use super::pair::Pair;
 use super::transcript::Transcript;
-use crate::tcp::congestion::WindowRules;
-use crate::tcp::{Config, InitialWindow, Limits, Sack};
+use crate::tcp::congestion::{Algorithm, WindowRules};
+use crate::tcp::{Config, Endpoint, Habits, InitialWindow, Limits, Sack};
+use crate::time::{Duration, Time};
 
 const KILO: Limits = Limits { mss: 1000, max_window: 65_535 };
 
@@ -169,4 +173,27 @@ fn segments_are_half_of_the_largest_window() {
     ]
     .concat();
     Transcript::connect(Config { timestamps: true, ..config(10) }, ETHERNET).play(&text);
+}
+
+/// Bytes that arrive in two seconds, one way of 20 ms, of an end with this rate.
+fn arrived(config: Config, rate: u32) -> u64 {
+    let wide = Limits { mss: 1000, max_window: 1 << 20 };
+    let mut pair = Pair::new(config, [wide; 2], Duration::from_millis(20));
+    let habits = Habits { rate: NonZeroU32::new(rate), ..Habits::default() };
+    pair.ends[0] = Endpoint::connect(&pair.config, wide).with_habits(&habits, &pair.config);
+    pair.ends[0].write(10_000_000);
+    pair.kick();
+    pair.run_until(Time::ZERO + Duration::from_secs(2));
+    pair.ends[1].bytes_received()
+}
+
+/// Ten segments leave at once; all others at the rate at most, whatever the window allows.
+#[test]
+fn an_end_keeps_to_its_rate() {
+    let bbr = Config { congestion: Algorithm::Bbr, ..config(10) };
+    for (name, config) in [("plain", Config::default()), ("bursts", config(10)), ("bbr", bbr)] {
+        let bytes = arrived(config.clone(), 500_000);
+        assert!((850_000..=1_000_000).contains(&bytes), "{name}: {bytes}");
+        assert!(arrived(config, 100_000_000) > 2_000_000, "{name}");
+    }
 }
