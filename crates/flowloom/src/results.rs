@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use flowloom_report::html::{self, ReportOptions};
 use flowloom_report::{Conclusion, Facts, HostFacts, Run, Variant};
-use flowloom_store::manifest;
 use flowloom_store::run_folder::{RunFolder, RunFolderError};
 use flowloom_store::staged::StagedFile;
+use flowloom_store::{formats, manifest};
 
 use crate::error::Error;
 
@@ -56,7 +56,9 @@ pub fn write_page(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&mut File>) -> std::io::Result<()>,
 ) -> Result<(), Error> {
-    let cannot = |error: std::io::Error| Error::new(format_args!("{}: {error}", path.display()));
+    let cannot = |error: std::io::Error| {
+        Error::new(format_args!("{}: {error}", path.display())).hint_if(formats::remedy(error.kind()))
+    };
     let (staged, mut file) = StagedFile::create(path).map_err(cannot)?;
     let mut out = BufWriter::new(&mut file);
     write(&mut out).and_then(|()| out.flush()).map_err(cannot)?;
@@ -72,7 +74,11 @@ pub fn load_all(folders: &[PathBuf]) -> Result<Vec<Run>, Error> {
 
 /// The variants in `folders`, one each: a folder of several seeds is one experiment with its replications.
 pub fn load_variants(folders: &[PathBuf]) -> Result<Vec<Variant>, Error> {
-    folders.iter().map(|folder| load_variant(folder)).collect()
+    let (loaded, failed): (Vec<_>, Vec<_>) = folders.iter().map(|folder| load_variant(folder)).partition(Result::is_ok);
+    match Error::all(failed.into_iter().filter_map(Result::err)) {
+        Some(error) => Err(error),
+        None => loaded.into_iter().collect(),
+    }
 }
 
 /// Adds the data units of the runs of `variant`, which was loaded from `folder`; those of runs with an original are there already.

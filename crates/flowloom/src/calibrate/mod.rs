@@ -294,6 +294,7 @@ impl<'a> Job<'a> {
             variation: None,
             seed,
             duration: Some(duration),
+            anonymize: false,
             stop: context.stop(),
         };
         let vectors = model
