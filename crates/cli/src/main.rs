@@ -27,6 +27,7 @@ mod output;
 mod progress;
 mod scripts;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -42,7 +43,11 @@ use output::Manner;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(told) if !told.use_stderr() => return help(&told),
+        Err(error) => error.exit(),
+    };
     if matches!(cli.command, Command::Run(_)) {
         memory::keep();
     }
@@ -88,6 +93,17 @@ fn main() -> ExitCode {
             diagnostics::error(&error);
             Exit::from(error.kind).into()
         }
+    }
+}
+
+/// Prints what `--help` and `--version` ask for.
+fn help(told: &clap::Error) -> ExitCode {
+    match told.print().and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            diagnostics::error(&Error::new(format_args!("standard output: {error}")));
+            Exit::CouldNot.into()
+        }
+        _ => Exit::Done.into(),
     }
 }
 
