@@ -582,9 +582,9 @@ pub struct Run {
     /// hosts of a lab, over a path emulated by this host)
     #[arg(long, value_name = "DRIVER", default_value = "sim", help_heading = "Run")]
     pub on: Driver,
-    /// With --on lab:HOSTS.toml: folder of the lab's controller
-    #[arg(long, value_name = "DIR", default_value = "lab", help_heading = "Run")]
-    pub lab: PathBuf,
+    /// With --on lab:HOSTS.toml: folder of the lab's controller [default: lab]
+    #[arg(long, value_name = "DIR", help_heading = "Run")]
+    pub lab: Option<PathBuf>,
     /// Rate of the bottleneck: "496mbit", 496000000 (bit/s), "unlimited", or "105%" (of the mean load offered in the busier
     /// direction) [default: 1gbit, or twice the peak rate of the capture if that is more]
     #[arg(long, value_parser = rate::<Quantity<RateChoice>>, allow_hyphen_values = true, help_heading = "Network")]

@@ -117,9 +117,43 @@ fn pointed<'a>(place: &Place, text: &'a str) -> Option<Pointed<'a>> {
 /// A message without line ends and what else would act on the terminal, which may have come with the name of a file or a word in
 /// one.
 pub fn one_line(text: &str) -> String {
-    let acts =
-        |c: char| c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c);
     text.chars().map(|c| if acts(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
+}
+
+/// Lines without what else would act on the terminal; where they are `coloured`, with their colours.
+pub fn lines(text: &str, coloured: bool) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let colour = if coloured { colour(rest) } else { None };
+        let taken = match colour {
+            Some(length) => {
+                shown.push_str(&rest[..length]);
+                length
+            }
+            None if acts(c) && !['\n', '\t'].contains(&c) => {
+                shown.extend(c.escape_unicode());
+                c.len_utf8()
+            }
+            None => {
+                shown.push(c);
+                c.len_utf8()
+            }
+        };
+        rest = &rest[taken..];
+    }
+    shown
+}
+
+/// The length of the sequence at the beginning of `text` that sets a colour, if there is one: such as answers have.
+fn colour(text: &str) -> Option<usize> {
+    let codes = ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"];
+    codes.into_iter().find(|code| text.starts_with(code)).map(str::len)
+}
+
+/// Whether a character acts on the terminal, and not only stands there.
+fn acts(c: char) -> bool {
+    c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c)
 }
 
 fn is_of_word(c: char) -> bool {

@@ -11,10 +11,13 @@ const LEAST_COLUMN: usize = 16;
 /// What goes on without a column stands this much further to the right.
 const HANG: usize = 4;
 
-/// The command line, with help for this terminal; help and errors end the program.
-pub fn parse() -> Cli {
-    let matches = fitted(Cli::command(), width()).get_matches();
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut Cli::command()).exit())
+/// The command line, with help for this terminal.
+///
+/// # Errors
+/// What is wrong with it; help and version, if they are asked for.
+pub fn parse() -> Result<Cli, clap::Error> {
+    let matches = fitted(Cli::command(), width()).try_get_matches()?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut Cli::command()))
 }
 
 /// Characters of a line, as clap counts them for the rest of the help.

@@ -28,6 +28,7 @@ mod output;
 mod progress;
 mod scripts;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use args::{Calculation, Command, LabCommand, LabMembers};
@@ -41,7 +42,11 @@ use output::Manner;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = help::parse();
+    let cli = match help::parse() {
+        Ok(cli) => cli,
+        Err(told) if !told.use_stderr() => return help(&told),
+        Err(error) => error.exit(),
+    };
     if matches!(cli.command, Command::Run(_)) {
         memory::keep();
     }
@@ -89,6 +94,17 @@ fn main() -> ExitCode {
             diagnostics::error(&error);
             Exit::from(error.kind).into()
         }
+    }
+}
+
+/// Prints what `--help` and `--version` ask for.
+fn help(told: &clap::Error) -> ExitCode {
+    match told.print().and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            diagnostics::error(&Error::new(format_args!("standard output: {error}")));
+            Exit::CouldNot.into()
+        }
+        _ => Exit::Done.into(),
     }
 }
 

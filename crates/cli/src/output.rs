@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::Form;
+use crate::diagnostics::{self, one_line};
 use crate::interrupt;
 use crate::progress::Bar;
 
@@ -24,6 +25,11 @@ pub fn text(text: &str) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
+}
+
+/// Writes an answer for people, which may name what a file holds: nothing of that acts on the terminal.
+pub fn shown(text: &str) -> Result<(), Error> {
+    self::text(&diagnostics::lines(text, colour()))
 }
 
 /// Characters of a line on standard output: those of the terminal, or the usual number where that is none.
@@ -70,7 +76,7 @@ impl Manner {
         } else if self.quiet || self.gives_way {
             Ok(())
         } else {
-            self::text(&text())
+            shown(&text())
         }
     }
 
@@ -85,8 +91,8 @@ impl Manner {
     /// Prints a warning with its remedy, if there is one, unless quiet.
     pub fn warn(self, cause: &str, remedy: Option<&str>) {
         if !self.quiet {
-            let remedy = remedy.map_or_else(String::new, |remedy| format!("\n  remedy: {remedy}"));
-            tell!("warning: {cause}{remedy}");
+            let remedy = remedy.map_or_else(String::new, |remedy| format!("\n  remedy: {}", one_line(remedy)));
+            tell!("warning: {}{remedy}", one_line(cause));
         }
     }
 
@@ -132,10 +138,10 @@ impl Observer for Terminal {
                 // What cannot be said stops nothing; the answer will fail in the same way and say why.
                 let _ = self::event(&line);
             }
-            Event::Decisions(text) => tell_as_is!("{text}"),
+            Event::Decisions(text) => tell_as_is!("{}", diagnostics::lines(text, false)),
             Event::Warning(warning) => self.manner.warn(&warning.cause(), warning.remedy()),
             _ if quiet => {}
-            Event::About(input) => tell!("{}:", input.display()),
+            Event::About(input) => tell!("{}:", one_line(&input.display().to_string())),
             Event::Capturing(interface) => {
                 tell!("capturing from {interface}; Ctrl-C ends it and keeps what was captured");
             }

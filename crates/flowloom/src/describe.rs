@@ -68,6 +68,7 @@ pub fn describe(inputs: &[PathBuf], options: &DescribeOptions, context: Context<
             Error::usage("--silence 0: no packet would belong to the one before it").hint("write it like 20min")
         );
     }
+    input::refuse_missing(inputs)?;
     let kinds: Vec<Kind> = inputs.iter().map(|input| input::kind(input)).collect();
     for (input, kind) in inputs.iter().zip(&kinds) {
         refuse_kind(input, *kind)?;
@@ -80,9 +81,17 @@ pub fn describe(inputs: &[PathBuf], options: &DescribeOptions, context: Context<
     }
     let mut interrupted = false;
     let is_one = inputs.len() == 1;
-    let described = inputs.iter().zip(kinds).map(|(input, kind)| match kind {
-        Kind::Capture => capture(options, input, is_one, context, &mut interrupted),
-        _ => vectors(options, input, is_one, kind, context),
+    let described = (1..).zip(inputs).zip(kinds).map(|((number, input), kind)| {
+        // What stands above the warnings of one of several.
+        let heading = match (is_one, options.capture.anonymize) {
+            (true, _) => None,
+            (false, true) => Some(PathBuf::from(format!("input {number}"))),
+            (false, false) => Some(input.clone()),
+        };
+        match kind {
+            Kind::Capture => capture(options, input, heading.as_deref(), context, &mut interrupted),
+            _ => vectors(options, input, heading.as_deref(), kind, context),
+        }
     });
     let described = described.collect::<Result<Vec<Described>, Error>>()?;
     Ok(Description { described, interrupted })
@@ -134,16 +143,16 @@ fn name(options: &DescribeOptions, input: &Path) -> Option<String> {
 }
 
 /// Says which of several inputs the warnings that follow are about.
-fn head(input: &Path, is_one: bool, context: Context<'_>) {
-    if !is_one {
-        context.event(&Event::About(input));
+fn head(heading: Option<&Path>, context: Context<'_>) {
+    if let Some(heading) = heading {
+        context.event(&Event::About(heading));
     }
 }
 
 fn vectors(
     options: &DescribeOptions,
     input: &Path,
-    is_one: bool,
+    heading: Option<&Path>,
     kind: Kind,
     context: Context<'_>,
 ) -> Result<Described, Error> {
@@ -153,8 +162,8 @@ fn vectors(
     for vector in &mut loaded.vectors {
         vectors.add(&vector?);
     }
-    if !loaded.warnings.is_empty() {
-        head(input, is_one, context);
+    if loaded.has_warnings() {
+        head(heading, context);
     }
     loaded.warn(context);
     let facts = &loaded.facts;
@@ -172,7 +181,7 @@ fn vectors(
 fn capture(
     options: &DescribeOptions,
     input: &Path,
-    is_one: bool,
+    heading: Option<&Path>,
     context: Context<'_>,
     interrupted: &mut bool,
 ) -> Result<Described, Error> {
@@ -203,7 +212,7 @@ fn capture(
             .hint("the capture may have ended before the first packet, or its filter may have let none through"));
     }
     if !facts.warnings.is_empty() {
-        head(input, is_one, context);
+        head(heading, context);
     }
     extracted.warn(context);
     let told = PacketsTold {

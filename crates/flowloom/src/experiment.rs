@@ -198,6 +198,14 @@ impl Experiment {
         }
     }
 
+    /// Replaces the names of the files that it is read with by what they are: traces, configurations and tables of models. The source is
+    /// left out.
+    pub(crate) fn anonymize(&mut self) {
+        self.workload.anonymize();
+        let traces = &mut self.network.bottleneck.trace;
+        *traces = traces.as_ref().map(|trace| trace.map(|_| PathBuf::from("trace")));
+    }
+
     /// The experiment as a file that would repeat it.
     pub fn to_toml(&self) -> String {
         let mut resolved = self.clone();

@@ -45,6 +45,7 @@ pub fn kind(path: &Path) -> Kind {
 
 /// The kind that all of `paths` have in common.
 pub fn common_kind(paths: &[PathBuf]) -> Result<Kind, Error> {
+    refuse_missing(paths)?;
     let first = kind(&paths[0]);
     let alike = |other: Kind| match (first, other) {
         (Kind::Vectors(Format::Tmix(_)), Kind::Vectors(Format::Tmix(_))) => true,
@@ -63,6 +64,27 @@ pub fn common_kind(paths: &[PathBuf]) -> Result<Kind, Error> {
     }
 }
 
+/// Names all of several files that do not exist; the reader of one says so itself.
+///
+/// # Errors
+/// Two of them or more.
+pub(crate) fn refuse_missing(paths: &[PathBuf]) -> Result<(), Error> {
+    let missing: Vec<&PathBuf> = paths.iter().filter(|path| is_absent(path)).collect();
+    if missing.len() < 2 {
+        return Ok(());
+    }
+    let refused = missing.into_iter().map(|path| {
+        Error::new(format_args!("{}: there is no such file", path.display())).hint("check the spelling of the path")
+    });
+    Error::all(refused).map_or(Ok(()), Err)
+}
+
+/// Whether there is no such file; standard input is none.
+pub(crate) fn is_absent(path: &Path) -> bool {
+    let found = std::fs::metadata(path);
+    path.as_os_str() != "-" && found.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}
+
 /// Options that change nothing about how inputs of `kind` are read: better said than ignored.
 pub fn refuse_idle_options(options: &CaptureOptions, kind: Kind, path: &Path) -> Result<(), Error> {
     match options.given_in_vain(kind) {
@@ -71,7 +93,10 @@ pub fn refuse_idle_options(options: &CaptureOptions, kind: Kind, path: &Path) ->
             path.display(),
             kind.words()
         ))
-        .hint(format_args!("leave {option} out, or give it with the capture the data came from"))),
+        .hint(match kind {
+            Kind::RunFolder => format!("leave {option} out, or give it to the `flowloom run` that makes the folder"),
+            _ => format!("leave {option} out, or give it with the capture the data came from"),
+        })),
         None => Ok(()),
     }
 }

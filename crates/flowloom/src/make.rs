@@ -79,7 +79,15 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
     let base = Some(&base).filter(|base| base.path.is_some());
     let duration = given.map(|duration| duration + workload.prefill().shift());
     let variation = experiment.run.variation();
-    let generation = Generation { workload, base, variation, seed, duration, stop: context.stop() };
+    let generation = Generation {
+        workload,
+        base,
+        variation,
+        seed,
+        duration,
+        anonymize: options.capture.anonymize,
+        stop: context.stop(),
+    };
     let made = generation.write(output, options.replace).map_err(|error| Experiment::locate_key(error, file))?;
     made.warnings().iter().for_each(|warning| context.warn(warning));
     for remark in &made.remarks {

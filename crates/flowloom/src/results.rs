@@ -52,7 +52,11 @@ pub fn load_all(folders: &[PathBuf]) -> Result<Vec<Run>, Error> {
 
 /// The variants in `folders`, one each: a folder of several seeds is one experiment with its replications.
 pub fn load_variants(folders: &[PathBuf]) -> Result<Vec<Variant>, Error> {
-    folders.iter().map(|folder| load_variant(folder)).collect()
+    let (loaded, failed): (Vec<_>, Vec<_>) = folders.iter().map(|folder| load_variant(folder)).partition(Result::is_ok);
+    match Error::all(failed.into_iter().filter_map(Result::err)) {
+        Some(error) => Err(error),
+        None => loaded.into_iter().collect(),
+    }
 }
 
 /// Adds the data units of the runs of `variant`, which was loaded from `folder`; those of runs with an original are there already.

@@ -1,5 +1,6 @@
 //! Rules files: what `compare --check RULES.toml` demands (docs/guide/comparison.md, "Rules"). An unknown key or word is refused with its line.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -91,19 +92,54 @@ pub fn read(path: &Path) -> Result<Vec<Rule>, Error> {
 
 /// Reads the text of a rules file called `name`.
 pub fn parse(text: &str, name: &str) -> Result<Vec<Rule>, Error> {
-    let file: File = toml::from_str(text).map_err(|error| explain(&error, text, name))?;
+    let file: File = toml::from_str(text)
+        .map_err(|error| Error::all(unknown_keys(text, name)).unwrap_or_else(|| explain(&error, text, name)))?;
     if file.rule.is_empty() {
         return Err(Error::usage(format_args!("{name}: there is no rule in it")).hint("begin one with [[rule]]"));
     }
-    let mut rules = Vec::new();
+    let (mut rules, mut wrong) = (Vec::new(), Vec::new());
     for written in &file.rule {
-        rules.extend(
-            written
-                .rules()
-                .map_err(|wrong| Error::usage(wrong.what).at(place(text, wrong.at, name)).hint_if(wrong.hint))?,
-        );
+        match written.rules() {
+            Ok(found) => rules.extend(found),
+            Err(found) => wrong.push(Error::usage(found.what).at(place(text, found.at, name)).hint_if(found.hint)),
+        }
     }
-    Ok(rules)
+    Error::all(wrong).map_or(Ok(rules), Err)
+}
+
+/// The keys of a rule.
+const KEYS: [&str; 11] = [
+    "name",
+    "metric",
+    "statistic",
+    "verdict",
+    "max-ks",
+    "max-tolerant-ks",
+    "max-ratio",
+    "min-ratio",
+    "max",
+    "min",
+    "cannot-tell",
+];
+
+/// All keys of rules that there are not: serde stops at the first that it meets, in an order of its own.
+fn unknown_keys(text: &str, name: &str) -> Vec<Error> {
+    #[derive(Deserialize)]
+    struct Loose {
+        rule: Vec<BTreeMap<Spanned<String>, toml::Value>>,
+    }
+    let Ok(Loose { rule }) = toml::from_str(text) else { return Vec::new() };
+    let mut unknown: Vec<Spanned<String>> =
+        rule.into_iter().flat_map(BTreeMap::into_keys).filter(|key| !KEYS.contains(&key.get_ref().as_str())).collect();
+    unknown.sort_by_key(|key| key.span().start);
+    let refused = unknown.iter().map(|key| {
+        let typed = key.get_ref();
+        Error::usage(format_args!("unknown key \"{typed}\""))
+            .note(format_args!("known: {}", KEYS.join(", ")))
+            .hint_if(nearest(typed, &KEYS).map(|meant| format!("did you mean \"{meant}\"?")))
+            .at(place(text, key.span().start, name))
+    });
+    refused.collect()
 }
 
 trait Rules {
@@ -213,6 +249,18 @@ mod tests {
 
     fn failure(text: &str) -> String {
         by_line(parse(text, "r.toml").unwrap_err())
+    }
+
+    #[test]
+    fn all_unknown_keys_are_told_in_their_order() {
+        let error = parse("[[rule]]\nmetric = \"duration\"\nmost = 1\nfoo = 2\n", "r.toml").unwrap_err();
+        let told: Vec<&str> = error.each().map(|error| &*error.cause).collect();
+        assert_eq!(told, ["unknown key \"most\"", "unknown key \"foo\""]);
+        for key in KEYS {
+            let error = parse(&format!("[[rule]]\n{key}-x = 1\n"), "r.toml").unwrap_err();
+            assert!(error.notes[0].contains(key), "{error}");
+            assert!(!failure(&format!("[[rule]]\n{key} = {{}}\n")).contains("unknown key"), "{key}");
+        }
     }
 
     #[test]

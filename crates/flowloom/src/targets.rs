@@ -14,8 +14,8 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use flowloom_store::manifest;
 use flowloom_store::staged::{StagedFile, Target, leads_nowhere};
+use flowloom_store::{formats, manifest};
 
 use crate::error::Error;
 use crate::input::{self, Kind};
@@ -143,7 +143,7 @@ pub fn write_page(
             _ => Ok(()),
         };
     }
-    let cannot = |error: io::Error| Error::new(format_args!("{}: {error}", path.display()));
+    let cannot = |error| cannot_write(path, &error);
     let (staged, file) = StagedFile::create(path, replace).map_err(cannot)?;
     written(&file, write).map_err(cannot)?;
     manifest::commit(staged).map_err(cannot)
@@ -154,14 +154,18 @@ pub fn write_page(
 /// # Errors
 /// Those of [`write_page`].
 pub fn write_pages(pages: &[(PathBuf, String)], replace: bool) -> Result<(), Error> {
-    let cannot = |path: &Path, error: io::Error| Error::new(format_args!("{}: {error}", path.display()));
     let staged = pages.iter().map(|(path, text)| {
-        let (staged, file) = StagedFile::create(path, replace).map_err(|error| cannot(path, error))?;
-        written(&file, |out| out.write_all(text.as_bytes())).map_err(|error| cannot(path, error))?;
+        let cannot = |error| cannot_write(path, &error);
+        let (staged, file) = StagedFile::create(path, replace).map_err(cannot)?;
+        written(&file, |out| out.write_all(text.as_bytes())).map_err(cannot)?;
         Ok((path, staged))
     });
     let staged = staged.collect::<Result<Vec<_>, Error>>()?;
-    staged.into_iter().try_for_each(|(path, staged)| manifest::commit(staged).map_err(|error| cannot(path, error)))
+    staged.into_iter().try_for_each(|(path, staged)| manifest::commit(staged).map_err(|error| cannot_write(path, &error)))
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Error {
+    Error::new(format_args!("{}: {error}", path.display())).hint_if(formats::remedy(error.kind()))
 }
 
 fn written(file: &File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

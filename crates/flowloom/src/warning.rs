@@ -55,6 +55,8 @@ pub enum Warning {
     UnknownSide {
         /// Number of vectors.
         vectors: u64,
+        /// Prefixes were given, and hold both of their ends or neither.
+        given: bool,
     },
     /// The clock of a capture jumps by more than a day.
     ClockJumps {
@@ -320,6 +322,11 @@ pub enum Warning {
         /// How many of them began.
         began: u64,
     },
+    /// A warning that a workload holds, from when it was made.
+    Stored {
+        /// Its text, with the remedy.
+        text: String,
+    },
     /// The disk became full.
     DiskFull,
     /// Something makes a live run slower or less true.
@@ -384,6 +391,7 @@ impl Warning {
             Warning::Phases(finding) => finding.kind(),
             Warning::Specification(finding) => finding.kind(),
             Warning::Empty => "empty",
+            Warning::Stored { .. } => "stored",
             Warning::SeedsAlike => "seeds_alike",
             Warning::FewBlocks { .. } => "few_blocks",
             Warning::FewerActive { .. } => "fewer_active",
@@ -476,6 +484,7 @@ impl Warning {
             Warning::TraceMissed { wanted, began } => {
                 format!("of {} to be traced {began} began (measure.tcp-trace)", counted(*wanted, "connection"))
             }
+            Warning::Stored { text } => format!("when this workload was made: {text}"),
             Warning::DiskFull => DISK_FULL.to_owned(),
             Warning::Live(warning) => warning.to_string(),
             // All variants are named, so that a new one cannot be forgotten.
@@ -566,9 +575,14 @@ impl Warning {
                 thousands(*far),
                 thousands(*connections)
             ),
-            Warning::UnknownSide { vectors } => format!(
-                "the side of the link is unknown for {}; {} taken as left",
+            Warning::UnknownSide { vectors, given } => format!(
+                "the side of the link is unknown for {}{}; {} taken as left",
                 counted(*vectors, "vector"),
+                match (given, vectors) {
+                    (false, _) => "",
+                    (true, 1) => ": --inside holds both of its ends, or neither",
+                    (true, _) => ": --inside holds both of their ends, or neither",
+                },
                 if *vectors == 1 { "its initiator is" } else { "their initiators are" }
             ),
             Warning::ClockJumps { jumps } => {
@@ -633,7 +647,8 @@ impl Warning {
             Warning::ExtractionInterrupted { packets } => format!("interrupted after {}", counted(*packets, "packet")),
             Warning::SimulationInterrupted => "interrupted: results are of what was simulated until then".to_owned(),
             Warning::SeedsNotBegun { seeds, not_begun } => {
-                format!("interrupted: of {seeds} seeds {not_begun} were not begun")
+                let were = if *not_begun == 1 { "was" } else { "were" };
+                format!("interrupted: of {} {not_begun} {were} not begun", counted(*seeds as u64, "seed"))
             }
             _ => return None,
         })
@@ -649,6 +664,7 @@ impl Warning {
             Warning::NothingReplayable => "capture at a point that sees both directions",
             Warning::ManyIncomplete { .. } => "use --complete-only, or a longer capture",
             Warning::MonitorDoubtful { .. } => "leave --monitor out unless the capture was made at that end",
+            Warning::UnknownSide { given: true, .. } => "give the prefixes of one side of the link alone",
             Warning::UnknownSide { .. } => "say which addresses are on the left with --inside PREFIX",
             Warning::ClockJumps { .. } => {
                 "captures that were pasted together replay with the same gaps; extract them one by one"
@@ -741,9 +757,11 @@ impl Warning {
                 "extract the capture again, or read bytes and spans from such a run, not bursts or short queues"
             }
             Warning::SourceMissed { .. } => "raise measure.duration, or let the source start earlier",
-            Warning::ClassEmpty { .. } | Warning::TraceMissed { .. } | Warning::DiskFull | Warning::Live(_) => {
-                return None;
-            }
+            Warning::ClassEmpty { .. }
+            | Warning::TraceMissed { .. }
+            | Warning::Stored { .. }
+            | Warning::DiskFull
+            | Warning::Live(_) => return None,
         })
     }
 }
@@ -767,7 +785,7 @@ mod tests {
 
     #[test]
     fn numbers_and_nouns_agree() {
-        let side = |vectors| Warning::UnknownSide { vectors }.cause();
+        let side = |vectors| Warning::UnknownSide { vectors, given: false }.cause();
         assert_eq!(side(1), "the side of the link is unknown for 1 vector; its initiator is taken as left");
         assert_eq!(
             side(1_723),

@@ -19,10 +19,15 @@ pub enum Variation {
 /// Fewer blocks than this say little of what else the trace might have been.
 pub const FEWEST_BLOCKS: u64 = 8;
 
+/// Blocks that a workload is divided into, at most. A workload of many years is empty nearly everywhere, and every block of it would cost
+/// time and memory.
+pub const MOST_BLOCKS: u64 = 1 << 20;
+
 /// The length of blocks for a workload of this length: a twentieth of it, between 1 s and 60 s, and at least as long as 90 % of its
-/// connections last where eight blocks remain (methods M.5).
+/// connections last where eight blocks remain; longer where there would be more than [`MOST_BLOCKS`] (methods M.5).
 pub fn block_length(length: Duration, durations: &mut [Duration]) -> Duration {
     let block = (length / 20).clamp(Duration::from_secs(1), Duration::from_secs(60));
+    let block = block.max(Duration::from_nanos(length.as_nanos().div_ceil(MOST_BLOCKS)));
     if durations.is_empty() {
         return block;
     }
@@ -59,8 +64,8 @@ pub struct Draw {
 
 #[derive(Clone, Debug)]
 enum Places {
-    /// For each block of the workload, the slots that it fills.
-    Blocks { block: Duration, slots: Vec<Vec<u64>> },
+    /// Blocks of the workload, each with a slot that it fills; sorted.
+    Blocks { block: Duration, slots: Vec<(u64, u64)> },
     /// Each start is drawn around the old one.
     Jitter { by: Duration, seed: u64 },
 }
@@ -73,11 +78,9 @@ impl Draw {
         if count < 2 {
             return None;
         }
-        let mut slots = vec![Vec::new(); count as usize];
-        for slot in 0..length.as_nanos().div_ceil(block.as_nanos()) {
-            let drawn = Stream::new(seed, Purpose::Resampling, slot).below(count);
-            slots[drawn as usize].push(slot);
-        }
+        let drawn = |slot| (Stream::new(seed, Purpose::Resampling, slot).below(count), slot);
+        let mut slots: Vec<(u64, u64)> = (0..length.as_nanos().div_ceil(block.as_nanos())).map(drawn).collect();
+        slots.sort_unstable();
         Some(Draw { places: Places::Blocks { block, slots }, length })
     }
 
@@ -106,8 +109,9 @@ impl Draw {
         match &self.places {
             Places::Blocks { block, slots } => {
                 let (number, within) = (start.as_nanos() / block.as_nanos(), start.as_nanos() % block.as_nanos());
-                let slots = slots.get(number as usize).map_or(&[][..], Vec::as_slice);
-                let starts = slots.iter().map(|slot| Time::ZERO + *block * *slot + Duration::from_nanos(within));
+                let first = slots.partition_point(|(drawn, _)| *drawn < number);
+                let slots = slots[first..].iter().take_while(|(drawn, _)| *drawn == number);
+                let starts = slots.map(|(_, slot)| Time::ZERO + *block * *slot + Duration::from_nanos(within));
                 starts.filter(|start| start.since(Time::ZERO) < self.length).collect()
             }
             Places::Jitter { by, seed } => {
@@ -144,6 +148,8 @@ mod tests {
             (SECS(3_600), SECS(500), SECS(60)),
             (SECS(100), SECS(1), SECS(5)),
             (SECS(5), Duration::from_millis(200), SECS(1)),
+            // Ten years: as many blocks as there may be.
+            (SECS(300 << 20), SECS(8), SECS(300)),
         ] {
             let mut durations: Vec<_> = (0..100).map(|n| if n < 89 { Duration::ZERO } else { q90 }).collect();
             assert_eq!(block_length(length, &mut durations), block, "{length} {q90}");

@@ -303,6 +303,9 @@ pub struct Original {
     pub busiest_second_bits_per_second: Option<u64>,
     /// Its bytes by how they are replayed; null in runs of earlier versions.
     pub loops: Option<Loops>,
+    /// The user stopped the extraction of the workload: it holds what was read until then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub extraction_interrupted: bool,
 }
 
 /// The fields of `host.json`: all that may differ between two runs of the same experiment (methods M.11).

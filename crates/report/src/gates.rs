@@ -98,6 +98,7 @@ pub fn gates(run: &Run) -> Vec<Gate> {
         },
     ]
     .into_iter()
+    .chain(original_gate(&run.facts))
     .chain(sources_gate(&measured.silent))
     .chain(transfers_gate(&run.facts))
     .chain(endless_gate(&run.facts))
@@ -163,6 +164,17 @@ pub(crate) const GAVE_UP: &str = "no acknowledgement for any retry (15 of data, 
 fn nothing_arrived(run: &Run) -> bool {
     let measured = &run.measurements;
     measured.outcomes.started() > 0 && measured.payload_bytes > 0 && measured.delivered_bytes == 0
+}
+
+/// Whether the workload holds all of its original.
+fn original_gate(facts: &Facts) -> Option<Gate> {
+    let original = facts.original.as_ref().filter(|original| original.extraction_interrupted)?;
+    Some(Gate {
+        name: "original read to its end",
+        verdict: Accounted::Degraded,
+        found: format!("its extraction was interrupted after {}", counted(original.packets, "packet")),
+        wanted: "all of the capture",
+    })
 }
 
 /// Whether the flows of sources sent; `None` without TCP flows that had time to.

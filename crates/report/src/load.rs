@@ -37,7 +37,12 @@ impl Run {
     /// [`LoadError`] if a table or a JSON file is missing or cannot be read; it names the file.
     pub fn load(folder: &RunFolder) -> Result<Run, LoadError> {
         let mut facts: Facts = fields(folder, "run.json", Value::Object(folder.run().clone()))?;
-        facts.interrupted |= !folder.complete();
+        facts.interrupted |= !folder.recorded();
+        if folder.recorded() && !folder.complete() && !facts.interrupted {
+            let reason = folder.reason().unwrap_or("the program stopped before that");
+            let cause = format!("the run was recorded to its end, and its folder was not completed: {reason}");
+            facts.warnings.push(format!("{cause} (remedy: flowloom report writes the page again)"));
+        }
         let host: HostFacts = match folder.host() {
             Value::Null => HostFacts::default(),
             host => fields(folder, "host.json", host.clone())?,

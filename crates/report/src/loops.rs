@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
-use flowloom_core::workload::LinkSide;
+use flowloom_core::workload::{LinkSide, sum};
 use flowloom_store::workload::{FlowFacts, TrafficFacts, WorkloadFacts};
 
 use crate::facts::Facts;
@@ -74,13 +74,13 @@ impl Loops {
         for side in [LinkSide::Left, LinkSide::Right] {
             let kinds = [&traffic.replayed, &traffic.datagrams, &traffic.set_aside];
             for (kind, series) in kinds.into_iter().map(|kind| kind.from(side)).enumerate() {
-                all[kind] += series.total().bytes;
+                all[kind] = sum([all[kind], series.total().bytes]);
                 let within = series.bins().filter(|(bin, _)| {
                     let from = Duration::from_nanos(bin.saturating_mul(series.width().as_nanos()));
                     from >= scope.start && (is_open || from < end)
                 });
                 if let Some(inside) = inside.get_mut(kind) {
-                    *inside += within.map(|(_, traffic)| traffic.bytes).sum::<u64>();
+                    *inside = sum(within.map(|(_, traffic)| traffic.bytes).chain([*inside]));
                 }
             }
         }
@@ -88,13 +88,13 @@ impl Loops {
         let [all_closed, all_datagrams, set_aside] = all;
         // Datagrams that were not read from the capture are left out whatever the run asks for.
         let not_read = capture.set_aside_bytes.get("packets-udp").copied().unwrap_or(0);
-        let (open, not_sent) = if scope.datagrams { (datagrams, not_read) } else { (0, all_datagrams + not_read) };
-        let outside = (all_closed - closed) + if scope.datagrams { all_datagrams - datagrams } else { 0 };
+        let (open, not_sent) = if scope.datagrams { (datagrams, not_read) } else { (0, sum([all_datagrams, not_read])) };
+        let outside = sum([all_closed - closed, if scope.datagrams { all_datagrams - datagrams } else { 0 }]);
         // Those of doubled acceptors and complete fragments are TCP and UDP, which the series have; copies count once, and UDP that was not
         // read is counted above.
         let of_series = ["packets-copies", "packets-doubled", "packets-ip-fragment", "packets-udp-fragment", "packets-udp"];
         let is_other = |name: &str| name.starts_with("packets-") && !of_series.contains(&name);
-        let others = capture.set_aside_bytes.iter().filter(|(name, _)| is_other(name)).map(|(_, bytes)| bytes).sum();
+        let others = sum(capture.set_aside_bytes.iter().filter(|(name, _)| is_other(name)).map(|(_, bytes)| *bytes));
         let reasons =
             [("datagrams", not_sent), ("other_packets", others), ("outside", outside), ("set_aside", set_aside)];
         Loops::adding_up(Counted::Link, closed, open, &reasons)
@@ -102,8 +102,8 @@ impl Loops {
 
     fn of_payload(workload: &WorkloadFacts, scope: Scope) -> Loops {
         let capture = &workload.capture;
-        let of_flows = |flows: &FlowFacts| flows.payload_bytes.initiator + flows.payload_bytes.acceptor;
-        let datagrams = of_flows(&capture.datagrams.udp) + of_flows(&capture.datagrams.quic);
+        let of_flows = |flows: &FlowFacts| sum([flows.payload_bytes.initiator, flows.payload_bytes.acceptor]);
+        let datagrams = sum([of_flows(&capture.datagrams.udp), of_flows(&capture.datagrams.quic)]);
         let (open, not_sent) = if scope.datagrams { (datagrams, 0) } else { (0, datagrams) };
         let all = capture.payload.total().replayed;
         let closed = all.min(scope.payload_bytes);
@@ -112,7 +112,7 @@ impl Loops {
             ["connections-", "records-"].iter().any(|kind| name.starts_with(kind)) || name == "packets-doubled"
         };
         let set_aside = capture.set_aside_bytes.iter().filter(|(name, _)| has_payload(name));
-        let set_aside = set_aside.map(|(_, bytes)| bytes).sum();
+        let set_aside = sum(set_aside.map(|(_, bytes)| *bytes));
         let reasons = [("datagrams", not_sent), ("outside", all - closed), ("set_aside", set_aside)];
         Loops::adding_up(Counted::Payload, closed, open, &reasons)
     }
@@ -120,12 +120,12 @@ impl Loops {
     fn adding_up(counted: Counted, closed_bytes: u64, open_bytes: u64, left_out: &[(&str, u64)]) -> Loops {
         let left_out = left_out.iter().filter(|(_, bytes)| *bytes > 0);
         let left_out: BTreeMap<String, u64> = left_out.map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect();
-        Loops { counted, closed_bytes, open_bytes, left_out_bytes: left_out.values().sum(), left_out }
+        Loops { counted, closed_bytes, open_bytes, left_out_bytes: sum(left_out.values().copied()), left_out }
     }
 
     /// All bytes.
     pub fn captured_bytes(&self) -> u64 {
-        self.closed_bytes + self.open_bytes + self.left_out_bytes
+        sum([self.closed_bytes, self.open_bytes, self.left_out_bytes])
     }
 
     /// `99.1 % of 12.3 MB closed-loop, 0.600 % open-loop (datagrams as seen), 0.300 % left out (set aside)`.
@@ -181,8 +181,8 @@ impl SourceLoops {
     fn of(facts: &Facts) -> SourceLoops {
         let mut loops = SourceLoops::default();
         for source in facts.sources().filter(|source| !source.is_of_workload()) {
-            let bytes = source.to_acceptors_bytes + source.to_initiators_bytes;
-            *(if source.congestion.is_empty() { &mut loops.open_bytes } else { &mut loops.closed_bytes }) += bytes;
+            let so_far = if source.congestion.is_empty() { &mut loops.open_bytes } else { &mut loops.closed_bytes };
+            *so_far = sum([*so_far, source.to_acceptors_bytes, source.to_initiators_bytes]);
         }
         loops
     }

@@ -92,10 +92,10 @@ pub struct LabInvite {
     #[arg(value_name = "NAME")]
     pub name: Name,
     /// Address of `flowloom lab admit`, as reachable from the invited host
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     pub address: Option<String>,
     /// Validity of the token
-    #[arg(long, value_name = "TIME", default_value = "1h")]
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = validity)]
     pub within: Duration,
     /// Validity of the certificate, in days
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(i64).range(1..=3650))]
@@ -196,4 +196,26 @@ pub struct Agent {
     /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "[::]:42010")]
     pub listen: SocketAddr,
+}
+
+/// How long a token is valid: whole seconds are counted.
+fn validity(text: &str) -> Result<Duration, String> {
+    let time = text.parse::<Duration>().map_err(|error| error.to_string())?;
+    match time < Duration::from_secs(1) {
+        true => Err("a token is valid for 1s or longer".to_owned()),
+        false => Ok(time),
+    }
+}
+
+/// An address that others can connect to: `controller.example.org:42011`, `[2001:db8::1]:42011`.
+fn host_and_port(text: &str) -> Result<String, String> {
+    let (host, port) = text.rsplit_once(':').ok_or("the port is missing; write it like HOST:42011")?;
+    let is_bare = host.contains(':') && !(host.starts_with('[') && host.ends_with(']'));
+    if host.is_empty() || is_bare || host.contains(char::is_whitespace) {
+        return Err("no host with a port; write it like HOST:42011 or [2001:db8::1]:42011".to_owned());
+    }
+    match port.parse::<u16>() {
+        Ok(1..) => Ok(text.to_owned()),
+        _ => Err(format!("\"{port}\" is no port from 1 to 65535")),
+    }
 }

@@ -62,7 +62,7 @@ pub struct Capture {
     /// For NetFlow and IPFIX: the exporter's active timeout
     #[arg(long, value_name = "TIME", default_value = "30min", allow_hyphen_values = true)]
     pub active_timeout: Duration,
-    /// Leave names of input files out of all output
+    /// Leave names of input files out of all output but error messages
     #[arg(long)]
     pub anonymize: bool,
 }

@@ -32,7 +32,7 @@ pub fn run(args: &args::Compare, manner: Manner) -> Result<Exit, Error> {
         if let Some(found) = &compared.rules {
             said += &text::rules_text(found, output::colour());
         }
-        output::text(&said)?;
+        output::shown(&said)?;
     }
     Ok(if args.check.is_some() && compared.fails() { Exit::Different } else { Exit::Done })
 }

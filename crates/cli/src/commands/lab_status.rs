@@ -8,6 +8,7 @@ use flowloom::lab::transport::AgentError;
 use serde_json::{Value, json};
 
 use crate::args::LabStatus;
+use crate::diagnostics::one_line;
 use crate::exit::Exit;
 use crate::output::Manner;
 use flowloom::Error;
@@ -30,7 +31,7 @@ pub fn run(args: &LabStatus, manner: Manner) -> Result<Exit, Error> {
             Ok(status) => {
                 status.hello.notices.iter().for_each(|notice| manner.warn(notice, Some("see docs/guide/agents.md")))
             }
-            Err(why) => tell!("error: {why}"),
+            Err(why) => tell!("error: {}", one_line(&why.to_string())),
         }
     }
     Ok(if statuses.iter().all(Result::is_ok) { Exit::Done } else { Exit::CouldNot })

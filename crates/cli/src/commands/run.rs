@@ -6,7 +6,7 @@ use flowloom::report::replications::{over_seeds, worst_of_seeds};
 use flowloom::report::text;
 use flowloom::results::REPORT_FILE;
 use flowloom::sim::events::Implementation;
-use flowloom::{Error, Ran, RunOptions, VcsimOptions, run_files, run_vcsim};
+use flowloom::{Driver, Error, Ran, RunOptions, VcsimOptions, run_files, run_vcsim};
 use serde_json::json;
 
 use crate::args;
@@ -30,11 +30,15 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Error> {
 
 /// The library's options, with programs of the user's inside the sides.
 pub fn options(args: &args::Run, guests: Vec<Guest>) -> Result<RunOptions, Error> {
+    if args.lab.is_some() && !matches!(args.on, Driver::Lab(_)) {
+        return Err(Error::usage("--lab names the controller of a lab, and this run is not on one")
+            .hint("leave it out, or give --on lab:HOSTS.toml"));
+    }
     Ok(RunOptions {
         target: args.output.clone(),
         replace: args.force,
         on: args.on.clone(),
-        lab: args.lab.clone(),
+        lab: args.lab.clone().unwrap_or_else(|| "lab".into()),
         program: this_program()?,
         guests,
         overrides: args.overrides(),
@@ -77,7 +81,7 @@ fn specification(args: &args::Run, manner: Manner) -> Result<Exit, Error> {
     };
     input::refuse_idle_options(&args.capture.options(), Kind::Specification, file)?;
     let given = [
-        ("--on", args.on != flowloom::Driver::Sim),
+        ("--on", args.on != Driver::Sim),
         ("--rate", args.rate.is_some()),
         ("--delay", args.delay.is_some()),
         ("--queue", args.queue.is_some()),
@@ -100,6 +104,7 @@ fn specification(args: &args::Run, manner: Manner) -> Result<Exit, Error> {
         seeds: args.seeds.clone(),
         jobs: args.jobs,
         cell_trace: args.cell_trace.clone(),
+        anonymize: args.capture.anonymize,
     };
     let results = run_vcsim(file, &options, manner.observer().context())?;
     manner.answer(|| results.json, || results.text)?;

@@ -16,6 +16,8 @@ struct Section<'a> {
     name: &'a str,
     /// Of an answer or an event, not of a part of one.
     is_whole: bool,
+    /// Of several inputs the answer is a list of such objects.
+    may_be_list: bool,
     fields: Vec<(&'a str, &'a str, &'a str)>,
 }
 
@@ -48,15 +50,18 @@ pub fn run(args: &args::Schema) -> Result<Exit, Error> {
 /// The tables of a document whose first column is `field`.
 fn sections(document: &str) -> Vec<Section<'_>> {
     let mut sections: Vec<Section<'_>> = Vec::new();
-    let mut heading = (0, "");
+    let (mut heading, mut may_be_list) = ((0, ""), false);
     for line in document.lines() {
         let level = line.bytes().take_while(|byte| *byte == b'#').count();
         if level > 0 {
-            heading = (level, line[level..].trim());
+            (heading, may_be_list) = ((level, line[level..].trim()), false);
+        } else if line.contains("of several a list of these objects") {
+            may_be_list = true;
         } else if line.starts_with("| field |") {
             // Events have a heading of their own, below that of all lines.
             let event = ["start", "progress", "interval", "end"].contains(&heading.1);
-            sections.push(Section { name: heading.1, is_whole: heading.0 == 2 || event, fields: Vec::new() });
+            let is_whole = heading.0 == 2 || event;
+            sections.push(Section { name: heading.1, is_whole, may_be_list, fields: Vec::new() });
         } else if let (Some(row), Some(section)) = (line.strip_prefix("| `"), sections.last_mut())
             && section.name == heading.1
             && let Some((field, rest)) = row.split_once("` | ")
@@ -80,11 +85,17 @@ fn schema(section: &Section<'_>, sections: &[Section<'_>]) -> Value {
         }
         next += 1;
     }
+    if !section.fields.iter().any(|(field, ..)| *field == "event") {
+        whole["properties"]["json_version"] =
+            json!({ "const": JSON_VERSION, "description": "the version of all answers" });
+    }
+    if section.may_be_list {
+        // What is said of objects holds of the elements too.
+        definitions.insert(section.name.to_owned(), whole.clone());
+        whole["type"] = json!(["object", "array"]);
+        whole["items"] = json!({ "$ref": format!("#/$defs/{}", section.name) });
+    }
     if let Some(fields) = whole.as_object_mut() {
-        let version = || json!({ "const": JSON_VERSION, "description": "the version of all answers" });
-        if !section.fields.iter().any(|(field, ..)| *field == "event") {
-            fields["properties"]["json_version"] = version();
-        }
         fields.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
         fields.insert(
             "$id".to_owned(),

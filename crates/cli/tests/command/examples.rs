@@ -6,11 +6,14 @@ use std::path::Path;
 
 use crate::support::Bench;
 
-const PAGES: [(&str, &str); 3] = [
+const PAGES: [(&str, &str); 4] = [
     ("README.md", include_str!("../../../../README.md")),
     ("docs/start/first-run.md", include_str!("../../../../docs/start/first-run.md")),
     ("docs/recipes/fq-codel.md", include_str!("../../../../docs/recipes/fq-codel.md")),
+    ("docs/guide/comparison.md", include_str!("../../../../docs/guide/comparison.md")),
 ];
+/// Examples of twenty simulations, which would take seconds.
+const SLOW: [&str; 2] = ["compare codel tail", "compare demo --explain"];
 const DROP_TAIL: &str = include_str!("../../../../examples/fq-codel/drop-tail.toml");
 const FQ_CODEL: &str = include_str!("../../../../examples/fq-codel/fq-codel.toml");
 
@@ -60,12 +63,15 @@ fn pages_show_what_is_printed() {
     for folder in ["testdata", "examples"] {
         symlink(root.join(folder), bench.path(folder)).unwrap();
     }
+    // The README's run, which the guide compares.
+    symlink(bench.path("runs/demo"), bench.path("demo")).unwrap();
     let mut printed: BTreeMap<&str, String> = BTreeMap::new();
     let mut wrong = Vec::new();
     for (name, page) in PAGES {
         let examples = examples(page);
         assert!(!examples.is_empty(), "{name} has no example");
-        for Example { line, command, shown } in examples {
+        let quick = |example: &Example| !SLOW.iter().any(|slow| example.command.starts_with(slow));
+        for Example { line, command, shown } in examples.into_iter().filter(quick) {
             let words: Vec<&str> = command.split(' ').collect();
             let out = printed.entry(command).or_insert_with(|| bench.flowloom(&words).succeeded().out.clone());
             if let Some(different) = first_difference(&shown, out) {

@@ -1,6 +1,7 @@
 //! The command line, as users call it.
 
 mod agents;
+mod anonymize;
 mod bad_experiments;
 mod bad_input;
 mod calibrate;
@@ -19,6 +20,7 @@ mod flows;
 mod formulas;
 mod harpoon;
 mod hosts;
+mod impossible;
 mod init;
 mod internetworks;
 mod interrupts;

@@ -38,9 +38,10 @@ impl Roles {
                 let is_inside =
                     |second: bool| options.inside.iter().any(|prefix| prefix.contains(packet.key.address(second)));
                 match (is_inside(initiator_second), is_inside(!initiator_second)) {
-                    (true, _) => (LinkSide::Left, SideRule::Inside),
+                    (true, false) => (LinkSide::Left, SideRule::Inside),
                     (false, true) => (LinkSide::Right, SideRule::Inside),
-                    (false, false) => (LinkSide::Left, SideRule::Unknown),
+                    // Both ends on one side: the prefixes do not say which way the link was crossed.
+                    (true, true) | (false, false) => (LinkSide::Left, SideRule::Unknown),
                 }
             }
             Some(side) => (of_initiator(side), SideRule::Macs),

@@ -33,6 +33,11 @@ pub trait Number: Written + Clone {
 
     /// Why it cannot be that of a path, if it cannot.
     fn impossible(&self) -> Option<String>;
+
+    /// A number of smallest units as a reader expects it.
+    fn shown(number: f64) -> String {
+        number.to_string()
+    }
 }
 
 impl Number for Duration {
@@ -45,6 +50,10 @@ impl Number for Duration {
 
     fn impossible(&self) -> Option<String> {
         (*self > Rules::MAX_DELAY).then(|| format!("too long (at most {})", Rules::MAX_DELAY.written()))
+    }
+
+    fn shown(number: f64) -> String {
+        if number.is_finite() { Duration::from_nanos(number as u64).to_string() } else { "no limit".to_owned() }
     }
 }
 
@@ -209,6 +218,14 @@ impl<T: Number> Drawn<T> {
             Err(DistributionError::Parameter { name, expected, .. }) => {
                 Err(format!("{name} of a distribution must be {expected}"))
             }
+            Err(DistributionError::NothingLeft { min, max }) => {
+                let [min, max] = [min, max].map(T::shown);
+                Err(format!("nothing of the distribution lies between {min} and {max}"))
+            }
+            Err(DistributionError::NotRising { what: what @ "value", knot, before, after }) => {
+                let [before, after] = [before, after].map(T::shown);
+                Err(format!("a distribution function rises: {what} of {after} at point {knot} comes after {before}"))
+            }
             Err(error) => Err(error.to_string()),
         }
     }
@@ -349,7 +366,7 @@ mod tests {
             ),
             (
                 r#"{ kind = "truncated", of = { kind = "uniform", min = "1ms", max = "2ms" }, min = "3ms" }"#,
-                "nothing of the distribution lies between",
+                "nothing of the distribution lies between 3.00 ms and no limit",
             ),
             (
                 r#"{ kind = "clipped", of = { kind = "exponential", mean = "1ms" }, min = "3ms", max = "2ms" }"#,

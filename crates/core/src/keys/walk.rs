@@ -637,10 +637,10 @@ pub fn plain(node: &Node) -> Value {
     }
 }
 
-/// `number` as a whole number, if it is one and a 64-bit float holds it exactly.
+/// `number` as a whole number, if it is one of 64 bits.
 pub fn as_whole(number: f64) -> Option<i64> {
-    const EXACT: f64 = (1_u64 << 53) as f64;
-    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
+    const BEYOND: f64 = (1_u64 << 63) as f64;
+    (number.fract() == 0.0 && number.abs() < BEYOND).then_some(number as i64)
 }
 
 /// The same with `1.0` as `1`: JSON Schema counts it among whole numbers, and what reads a number takes either.

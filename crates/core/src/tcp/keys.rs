@@ -6,7 +6,8 @@ use std::ops::{Range, RangeInclusive};
 use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super as tcp;
@@ -201,11 +202,22 @@ pub struct TcpClass {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     subset: Option<u64>,
     /// Connections with these ids.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(default, deserialize_with = "distinct", skip_serializing_if = "BTreeSet::is_empty")]
     connections: BTreeSet<u64>,
     /// Keys that differ from `[tcp]`.
     #[schemars(with = "WithoutClasses")]
     pub tcp: TcpKeys,
+}
+
+/// Ids, each of which is named once.
+fn distinct<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeSet<u64>, D::Error> {
+    let mut ids = BTreeSet::new();
+    for id in Vec::<u64>::deserialize(deserializer)? {
+        if !ids.insert(id) {
+            return Err(D::Error::custom(format_args!("{id} is named twice")));
+        }
+    }
+    Ok(ids)
 }
 
 /// What the schema says of the keys of a class or a source, which has no classes of its own.

@@ -653,6 +653,7 @@ fn sides_of_the_link_come_from_marks_then_prefixes_then_mac_addresses() {
     assert_eq!(side(inside("10.0.0.0/8"), &plain), (LinkSide::Left, Some(SideRule::Inside)));
     assert_eq!(side(inside("192.0.2.0/24"), &macs), (LinkSide::Right, Some(SideRule::Inside)));
     assert_eq!(side(inside("2001:db8::/32"), &plain), (LinkSide::Left, Some(SideRule::Unknown)));
+    assert_eq!(side(inside("0.0.0.0/0"), &plain), (LinkSide::Left, Some(SideRule::Unknown)), "both ends");
     assert_eq!(side(Options::default(), &macs), (LinkSide::Left, Some(SideRule::Macs)));
     assert_eq!(side(Options::default(), &plain), (LinkSide::Left, Some(SideRule::Unknown)));
 

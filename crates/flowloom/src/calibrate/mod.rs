@@ -293,6 +293,7 @@ impl<'a> Job<'a> {
             variation: None,
             seed,
             duration: Some(duration),
+            anonymize: false,
             stop: context.stop(),
         };
         let vectors = model

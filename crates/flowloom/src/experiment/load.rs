@@ -12,6 +12,10 @@ use flowloom_core::keys::{KeyError, Quantity};
 /// How the load is made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[schemars(extend(
+    "dependentRequired" = { "factor": ["method"], "target": ["method"], "block": ["method"], "duration": ["method"] },
+    "minProperties" = 1
+))]
 pub struct Load {
     /// How the load is changed; may only be left out where `shuffle` is all that is given.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -67,6 +67,17 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// Replaces the names of the files that it is read with by what they are; the source is left out.
+    pub(crate) fn anonymize(&mut self) {
+        self.source = None;
+        if let Some(model) = &mut self.model {
+            model.configs().iter_mut().for_each(|config| "config".clone_into(config));
+            if let Some(tables) = model.tables() {
+                "tables".clone_into(tables);
+            }
+        }
+    }
+
     /// What no type can refuse.
     pub fn problems(&self) -> Vec<KeyError> {
         let mut found = Vec::new();

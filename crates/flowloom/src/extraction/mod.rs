@@ -104,6 +104,7 @@ fn extract(
     watch: impl FnMut(Time, &Result<Parsed, SetAside>, u32) + Send,
     mut sink: impl FnMut(ConnectionVector) -> Result<(), Error> + Send,
 ) -> Result<Extracted, Error> {
+    options.check()?;
     let inside = inside(options)?;
     let live = captures.inputs().iter().any(|input| input.format == Format::Interface);
     let machine = Options {

@@ -5,6 +5,7 @@ use flowloom_core::time::Duration;
 use flowloom_store::capture::Truncation;
 use flowloom_store::formats::Format;
 
+use crate::error::Error;
 use crate::input::kinds::Kind;
 use crate::parallel;
 
@@ -84,11 +85,41 @@ impl CaptureOptions {
         self.threads.map_or_else(|| parallel::threads(None).min(4), usize::from)
     }
 
+    /// Refuses timeouts that would cut connections and flows at every pause of their packets.
+    ///
+    /// # Errors
+    /// A timeout below its bound.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let of_packets =
+            "a pause as short as that is no end of a connection: the first timer of TCP waits for 1 s (RFC 6298)";
+        let of_exporter = "exporters write a record of a connection that goes on once in that time";
+        let of_datagrams = "every datagram would be a flow by itself";
+        let second = Duration::from_secs(1);
+        for (option, value, least, why) in [
+            ("--idle-timeout", self.idle_timeout, second, of_packets),
+            ("--active-timeout", self.active_timeout, second, of_exporter),
+            ("--udp-idle-timeout", self.udp_idle_timeout, Duration::from_micros(1), of_datagrams),
+        ] {
+            if value < least {
+                return Err(Error::usage(format_args!(
+                    "{option} {}: at least {} is needed",
+                    value.written(),
+                    least.written()
+                ))
+                .note(why)
+                .hint("leave it out, or write it like 60s"));
+            }
+        }
+        Ok(())
+    }
+
     /// An option that was given and changes nothing about how inputs of `kind` are read, as the command line spells it, and
     /// what it is about.
     pub fn given_in_vain(&self, kind: Kind) -> Option<(&'static str, &'static str)> {
         let (captures, flows) = (kind == Kind::Capture, kind == Kind::Flows);
         let logs = kind == Kind::Vectors(Format::Zeek);
+        // What a run folder says of its inputs was said when it was made.
+        let inputs = kind != Kind::RunFolder;
         let options = [
             ("--inside", "captures, flow records and logs", captures || flows || logs, !self.inside.is_empty()),
             ("--allow-truncated", "captures and flow records", captures || flows, self.truncation == Truncation::Allow),
@@ -104,6 +135,7 @@ impl CaptureOptions {
             ("--threads", "captures", captures, self.threads.is_some()),
             ("--allow-sampled", "flow records", flows, self.allow_sampled),
             ("--active-timeout", "flow records", flows, self.active_timeout != ACTIVE_TIMEOUT),
+            ("--anonymize", "captures, workloads and experiments", inputs, self.anonymize),
         ];
         let vain = options.into_iter().find(|(_, _, useful, given)| *given && !useful);
         vain.map(|(option, about, ..)| (option, about))

@@ -265,7 +265,7 @@ impl Extracted {
         }
         let vectors = self.counts.side_rule(SideRule::Unknown);
         if vectors > 0 && replayable > 0 {
-            warnings.push(Warning::UnknownSide { vectors });
+            warnings.push(Warning::UnknownSide { vectors, given: !self.options.inside.is_empty() });
         }
         warnings
     }
@@ -393,6 +393,7 @@ impl Extracted {
             set_aside: set_aside.iter().map(|(name, count, _)| (name.clone(), *count)).collect(),
             set_aside_bytes: set_aside.into_iter().map(|(name, _, bytes)| (name, bytes)).collect(),
             unknown_side_connections: self.counts.side_rule(SideRule::Unknown),
+            interrupted: self.interrupted,
             warnings: self.warnings().iter().map(Warning::to_string).collect(),
         }
     }

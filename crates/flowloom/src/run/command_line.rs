@@ -25,7 +25,8 @@ pub fn command(plan: &Plan, options: &RunOptions, seed: u64) -> String {
         Driver::Sim => {}
         Driver::Live => words.extend(["--on".to_owned(), "live".to_owned()]),
         Driver::Lab(file) => {
-            words.extend(["--on".to_owned(), quoted(&format!("lab:{}", file.display()))]);
+            let hosts = if options.capture.anonymize { "HOSTS.toml".into() } else { file.display().to_string() };
+            words.extend(["--on".to_owned(), quoted(&format!("lab:{hosts}"))]);
             if !options.lab.as_os_str().is_empty() {
                 words.extend(["--lab".to_owned(), quoted(&options.lab.to_string_lossy())]);
             }

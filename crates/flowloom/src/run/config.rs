@@ -8,7 +8,7 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::{Rate, three_digits};
 use flowloom_core::workload::LinkSide;
 use flowloom_report::facts::{LinkFacts, Topology};
-use flowloom_sim::{Config, LinkNumber, Summary};
+use flowloom_sim::{Config, ConfigError, LinkNumber, Summary};
 
 use crate::error::{Error, KeyError};
 use crate::experiment::{DatagramModel, Experiment, LossChoice, Network, Part, Quantity, RateChoice, Shape};
@@ -64,7 +64,14 @@ pub fn config(
         throughput_every: experiment.measure.throughput_every.value,
         ..network
     };
-    config.validate().map_err(Error::usage)?;
+    config.validate().map_err(|error| match error {
+        ConfigError::TooLong { name: "window", value, most } if experiment.measure.duration.is_none() => {
+            let name = if source.name.is_empty() { "the workload" } else { &source.name };
+            Error::new(format_args!("{name} lasts {value}, and a run at most {}", most.written()))
+                .hint("is a time in it wrong? --duration replays a part from its beginning")
+        }
+        error => Error::usage(error),
+    })?;
     senders.check(&config)?;
     Ok(config)
 }

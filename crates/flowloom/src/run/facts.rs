@@ -46,6 +46,9 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     let capture = &source.facts.capture;
     let mut experiment = plan.experiment.clone();
     experiment.run.seeds = vec![seed];
+    if options.capture.anonymize {
+        experiment.anonymize();
+    }
     let topology = topology(&experiment.network, shape, config, summary);
     let classes = senders.facts(summary, &topology.links);
     let Noticed { payload, totals_only, keep_transit, evened, cut, incomplete } = noticed;
@@ -120,6 +123,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
             loops: Some(Loops::new(&source.facts, scope)),
             busiest_second_bits_per_second: busiest_second(&source.facts.traffic, senders.sends_datagrams())
                 .and_then(Rate::bits_per_second),
+            extraction_interrupted: capture.interrupted,
         }),
         disk_full: false,
         cut_connections: *cut,

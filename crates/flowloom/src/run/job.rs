@@ -328,11 +328,7 @@ fn complete(
     }
     let host = host(stopwatch);
     // What fills up while tables are closed ends no run: all of it is recorded.
-    let was_cut = writer.reserve().is_spent();
-    // The tables are closed before the answer is: it is computed from what a reader will find.
-    let folder = writer.close(&facts.to_json(), &host.to_json()).map_err(Error::new)?;
-    let mut run = results::load(&RunFolder::open(&folder).map_err(Error::new)?)?;
-    if was_cut {
+    if writer.reserve().is_spent() {
         facts.disk_full = true;
         let told = match &mut facts.live {
             Some(live) => &mut live.problems,
@@ -340,12 +336,16 @@ fn complete(
         };
         told.push(Warning::DiskFull.to_string());
     }
+    // The tables are closed before the answer is: it is computed from what a reader will find.
+    let folder = writer.close(&facts.to_json(), &host.to_json()).map_err(Error::new)?;
+    let mut run = results::load(&RunFolder::open(&folder).map_err(Error::new)?)?;
     // The folder says that it is not complete until it has its name; the run knows better.
     run.facts = facts.clone();
     run.name = file_name(target);
     let conclusion = run.conclude();
     let mut alone = vec![run];
-    write_own_report(&mut alone, std::slice::from_ref(&conclusion), &folder)?;
+    write_own_report(&mut alone, std::slice::from_ref(&conclusion), &folder)
+        .inspect_err(|error| writer.blame(&error.cause))?;
     writer.finish(&described(&facts, &conclusion.summary), &host.to_json()).map_err(Error::new)?;
     Ok((alone.swap_remove(0), conclusion))
 }

@@ -64,7 +64,12 @@ impl Plan {
     ) -> Result<Plan, Error> {
         let is_stated = file.is_some() || inputs.is_empty();
         let file = file.map(PathBuf::as_path);
-        let sources = sources(&mut experiment, inputs, is_stated, file, options)?;
+        // What is wrong with both is told at once.
+        let traces = traces(&experiment, interrupt).map_err(|error| located(error, file));
+        let sources = match sources(&mut experiment, inputs, is_stated, file, options) {
+            Ok(sources) => sources,
+            Err(error) => return Err(error.and(traces.err())),
+        };
         if let Some(folder) = sources.iter().find(|path| input::kind(path) == Kind::RunFolder) {
             return Err(Error::usage(format_args!("{}: this is a folder", folder.display())).hint(
                 "give a capture, a workload or an experiment; the workload of a run is FOLDER/workload.parquet",
@@ -95,7 +100,7 @@ impl Plan {
             return Err(located(error, file));
         }
         let captured = captured(options.pcap.as_deref(), &mut experiment)?;
-        let traces = traces(&experiment, interrupt).map_err(|error| located(error, file))?;
+        let traces = traces?;
         let stem = match inputs.first().or(sources.first()) {
             Some(first) if !options.capture.anonymize => stem(first),
             _ => "run".to_owned(),
@@ -169,7 +174,7 @@ fn sources(
     options: &RunOptions,
 ) -> Result<Vec<PathBuf>, Error> {
     if let Some(source) = &experiment.workload.source {
-        if is_absent(source) {
+        if input::is_absent(source) {
             let key = KeyError::saying("workload.source", format_args!("{} does not exist", source.display()));
             let missing = Error { kind: ErrorKind::Failed, ..Error::from(key) };
             return Err(located(missing.hint("check the spelling; a path is relative to the experiment file"), file));
@@ -195,12 +200,6 @@ fn sources(
         ));
     }
     Ok(inputs.to_vec())
-}
-
-/// Whether there is no such file; standard input is none.
-fn is_absent(path: &Path) -> bool {
-    let found = std::fs::metadata(path);
-    path.as_os_str() != "-" && found.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
 fn located(error: Error, file: Option<&Path>) -> Error {

@@ -66,7 +66,15 @@ fn open_or_make(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> 
     let duration = plan.experiment.measure.duration.as_ref().map(|duration| duration.value);
     let duration = duration.map(|duration| duration + workload.prefill().shift());
     let made = |&seed| {
-        let generation = Generation { workload, base: base.as_ref(), variation, seed, duration, stop: context.stop() };
+        let generation = Generation {
+            workload,
+            base: base.as_ref(),
+            variation,
+            seed,
+            duration,
+            anonymize: capture.anonymize,
+            stop: context.stop(),
+        };
         Source::made(&generation, &plan.target, context).map_err(|error| match &plan.file {
             Some(file) => Experiment::locate_key(error, file),
             None => error,

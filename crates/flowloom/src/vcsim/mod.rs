@@ -40,6 +40,8 @@ pub struct VcsimOptions {
     pub jobs: Option<u16>,
     /// A file for what happens to each cell, a line each.
     pub cell_trace: Option<PathBuf>,
+    /// Leave the names of input files out of the results.
+    pub anonymize: bool,
 }
 
 /// What runs of a specification came to.
@@ -84,7 +86,14 @@ pub fn run_vcsim(file: &Path, options: &VcsimOptions, context: Context<'_>) -> R
     let late = if interrupted { Some(Warning::SimulationInterrupted) } else { not_regenerated(&reading, &runs) };
     late.iter().for_each(|warning| context.warn(warning));
     warnings.extend(late);
-    let json = answer(echo(&reading.specification, file), &runs, &names, interrupted, &warnings);
+    let mut said = echo(&reading.specification, file);
+    if options.anonymize {
+        said["file"] = "input".into();
+        if !said["tables"].is_null() {
+            said["tables"] = "tables".into();
+        }
+    }
+    let json = answer(said, &runs, &names, interrupted, &warnings);
     let text = match &runs[..] {
         [(_, results)] => text_of(results, &names),
         _ => text_of_several(&runs, &names),

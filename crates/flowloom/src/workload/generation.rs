@@ -82,6 +82,8 @@ pub struct Generation<'a> {
     pub seed: u64,
     /// How long connections start; `None` for as long as in the source.
     pub duration: Option<Duration>,
+    /// Leaves the names of files out of what it says about itself.
+    pub anonymize: bool,
     /// Stops it.
     pub stop: &'a Stop,
 }
@@ -108,7 +110,7 @@ impl Blocks {
 
     /// A draw of `length` that holds one of the connections that started at `begun`: one that holds none is drawn anew (methods M.5).
     /// `None` if there are fewer than two blocks.
-    fn draw(self, begun: &[Time], length: Duration, seed: u64) -> Result<Option<Draw>, Error> {
+    fn draw(self, begun: &[Time], length: Duration, seed: u64, stop: &Stop) -> Result<Option<Draw>, Error> {
         let Blocks { length: block, count, .. } = self;
         // The rest behind the last whole block is in no draw.
         let is_in_block = |start: &Time| start.as_nanos() < (block * count).as_nanos();
@@ -117,6 +119,9 @@ impl Blocks {
         let seeds = std::iter::once(seed).chain(std::iter::repeat_with(|| others.bits64()));
         let holds_one = |draw: &Draw| (0..).zip(begun).any(|(id, start)| !draw.starts(id, *start).is_empty());
         for seed in seeds.take(tries) {
+            if stop.is_requested() {
+                return Err(load::interrupted());
+            }
             match Draw::of_blocks(block * count, block, length, seed) {
                 Some(draw) if !holds_one(&draw) => {}
                 draw => return Ok(draw),
@@ -382,7 +387,7 @@ impl Generation<'_> {
         let Surveyed { begun, open, .. } = &found;
         let active_share = active_share(begun, open, block, self.workload.prefill_length(), [of, length]);
         let of_blocks = Blocks { length: block, count: of.as_nanos() / block.as_nanos(), active_share };
-        let draw = of_blocks.draw(begun, length, self.seed)?;
+        let draw = of_blocks.draw(begun, length, self.seed, self.stop)?;
         let blocks = draw.as_ref().map(|_| of_blocks);
         Ok((draw.map(|draw| Placement { starts: Starts::Drawn(draw), borders, wraps_at: None }), blocks))
     }
@@ -527,6 +532,7 @@ impl Generation<'_> {
         let of_base = CaptureFacts {
             unknown_side_connections: of.unknown_side_connections,
             warnings: of.warnings.clone(),
+            interrupted: of.interrupted,
             set_aside: set_aside(&base.facts, datagrams),
             set_aside_bytes: in_proportion(of, &counted),
             ..counted
@@ -559,10 +565,13 @@ impl Generation<'_> {
         // As resolved: where the source is on this disk is nobody's business, and what it was stands among the inputs.
         let mut workload = Workload { source: None, ..self.workload.clone() };
         for config in workload.model.iter_mut().flat_map(SourceModel::configs) {
-            provenance
-                .inputs
-                .push(InputFile::of(Path::new(config)).map_err(|error| Error::new(format_args!("{config}: {error}")))?);
+            let input = InputFile::of(Path::new(config));
+            provenance.inputs.push(input.map_err(|error| Error::new(format_args!("{config}: {error}")))?);
             *config = file_name(Path::new(config));
+        }
+        if self.anonymize {
+            workload.anonymize();
+            provenance.anonymize();
         }
         provenance.options.insert("workload".to_owned(), json!(workload));
         provenance.options.insert("seed".to_owned(), json!(self.seed));

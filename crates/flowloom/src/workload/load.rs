@@ -31,6 +31,8 @@ pub struct Loaded {
     pub facts: WorkloadFacts,
     /// What the user should know about reading it, each with its remedy; beside those of the facts.
     pub warnings: Vec<Warning>,
+    /// What was to be known when it was made, of a workload that says so.
+    stored: Vec<Warning>,
     /// The connections.
     pub vectors: Vectors,
 }
@@ -113,6 +115,7 @@ pub fn open(
         ))
         .hint("give them one by one, or extract their captures together"));
     }
+    capture.check()?;
     let inside = extraction::inside(capture)?;
     let mut loaded = match kind {
         Kind::Workload => workload(&paths[0])?,
@@ -131,14 +134,17 @@ pub fn open(
     }
     let unknown = loaded.facts.capture.unknown_side_connections;
     if unknown > 0 && !own_files && kind != Kind::Capture {
-        loaded.warnings.push(Warning::UnknownSide { vectors: unknown });
+        loaded.warnings.push(Warning::UnknownSide { vectors: unknown, given: !capture.inside.is_empty() });
     }
     if !own_files || hosts.keep.is_some() {
         hosts::note(hosts, &mut loaded.facts.provenance);
     }
     if capture.anonymize {
-        loaded.facts.provenance.anonymize();
-        loaded.facts.capture.first_packet_unix_ns = None;
+        loaded.facts.anonymize();
+    }
+    if kind != Kind::Capture {
+        let stored = loaded.facts.capture.warnings.iter();
+        loaded.stored = stored.map(|text| Warning::Stored { text: text.clone() }).collect();
     }
     let told = loaded.warnings.iter().map(Warning::to_string);
     loaded.facts.capture.warnings.extend(told);
@@ -164,13 +170,19 @@ impl Loaded {
         Loaded {
             facts,
             warnings,
+            stored: Vec::new(),
             vectors: Vectors { source, hosts: AddressBook::default(), inside: Vec::new(), read: 0, stop: Stop::new() },
         }
     }
 
+    /// Whether there is anything that the user should know.
+    pub fn has_warnings(&self) -> bool {
+        !self.stored.is_empty() || !self.warnings.is_empty()
+    }
+
     /// Says what the user should know, for commands whose answer does not hold it.
     pub fn warn(&self, context: Context<'_>) {
-        self.warnings.iter().for_each(|warning| context.warn(warning));
+        self.stored.iter().chain(&self.warnings).for_each(|warning| context.warn(warning));
     }
 }
 
@@ -336,17 +348,20 @@ fn flow_records(
             set_aside_bytes.insert(reason.to_owned(), bytes);
         }
     }
-    let warnings = of_flows(read, merged);
+    let warnings = of_flows(read, merged, capture.anonymize);
     let sorted = sorter.finish(Time::ZERO).map_err(unreadable)?;
     Ok(Loaded::new(facts, warnings, Source::Sorted(Box::new(sorted))))
 }
 
-/// What the user should know about flow records.
-fn of_flows(read: &FlowFacts, merged: &MergeFacts) -> Vec<Warning> {
+/// What the user should know about flow records, without names of files where these are to be left out.
+fn of_flows(read: &FlowFacts, merged: &MergeFacts, anonymize: bool) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if read.malformed > 0 {
         let first = read.problems.first().map(|problem| {
-            let file = read.inputs.get(problem.input).map_or_else(String::new, |input| input.name.clone());
+            let file = match read.inputs.get(problem.input) {
+                _ if anonymize => format!("input {}", problem.input + 1),
+                input => input.map_or_else(String::new, |input| input.name.clone()),
+            };
             (file, problem.clone())
         });
         warnings.push(Warning::MalformedFlowMessages { count: read.malformed, first });

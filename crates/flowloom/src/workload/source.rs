@@ -88,7 +88,10 @@ impl Source {
             paths.iter().map(|path| file_name(path)).collect::<Vec<_>>().join(" + ")
         };
         if kind == Kind::Workload && paths.len() == 1 {
-            let facts = WorkloadReader::open(first).map_err(Error::new)?.facts().clone();
+            let mut facts = WorkloadReader::open(first).map_err(Error::new)?.facts().clone();
+            if capture.anonymize {
+                facts.anonymize();
+            }
             return Ok(Source { path: Some(first.clone()), record: record(&facts), facts, name, ..Source::none() });
         }
         let staging = staging(target)?;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use flowloom_core::time::Duration;
+use flowloom_core::workload::{sum, sum_of_known};
 use flowloom_store::results::{Quantity, Results, Series, Way};
 use flowloom_store::run_folder::Point;
 
@@ -87,10 +88,8 @@ impl Party<'_> {
 
     fn retransmissions(&self) -> Option<u64> {
         match self {
-            Party::Runs(group) => {
-                Some(group.runs.iter().map(|run| run.measurements.all_totals().retransmissions).sum())
-            }
-            Party::Results { files, .. } => files.iter().map(|file| file.retransmissions).sum(),
+            Party::Runs(group) => Some(sum(group.runs.iter().map(|run| run.measurements.all_totals().retransmissions))),
+            Party::Results { files, .. } => sum_of_known(files.iter().map(|file| file.retransmissions)),
         }
     }
 }
@@ -108,7 +107,7 @@ fn added(series: &[&Series]) -> BTreeMap<i64, f64> {
 /// Values whose instants are equally far apart, by the median distance; `None` of fewer than two.
 fn of_points(points: &BTreeMap<i64, f64>) -> Option<Binned> {
     let instants: Vec<i64> = points.keys().copied().collect();
-    let mut gaps: Vec<i64> = instants.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let mut gaps: Vec<i64> = instants.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
     gaps.sort_unstable();
     let gap = gaps.get(gaps.len() / 2).copied().filter(|gap| *gap > 0)?;
     Some(Binned { width: Duration::from_millis(gap as u64), values: points.values().copied().collect() })

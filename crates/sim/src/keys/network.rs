@@ -35,7 +35,7 @@ impl FromStr for RateChoice {
             return Ok(RateChoice::Auto);
         }
         let Some(percent) = text.strip_suffix('%') else { return text.parse().map(RateChoice::Fixed) };
-        match percent.trim_end().parse::<f64>() {
+        match percent.trim_end_matches(' ').parse::<f64>() {
             Ok(percent) if percent > 0.0 && percent <= MOST_PERCENT => Ok(RateChoice::OfLoad(percent / 100.0)),
             _ => Err(ParseQuantityError::Form {
                 text: text.to_owned(),

@@ -74,14 +74,28 @@ impl FormatError {
             FormatError::Write { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Some("make its folder first, with mkdir -p")
             }
+            FormatError::Write { source, .. } => remedy(source.kind()),
             FormatError::Read { hint, .. } => *hint,
             FormatError::Foreign { .. } => Some(
                 "vectors are read from Flowloom workloads, Tmix vector files, Zeek conn.log, and the CSV and JSON lines \
                  that `flowloom convert` writes",
             ),
             FormatError::Unwritable { hint, .. } => Some(hint),
-            FormatError::Open { .. } | FormatError::Line(_) | FormatError::File(_) | FormatError::Write { .. } => None,
+            FormatError::Open { .. } | FormatError::Line(_) | FormatError::File(_) => None,
         }
+    }
+}
+
+/// What to do where an output cannot be written.
+pub fn remedy(kind: io::ErrorKind) -> Option<&'static str> {
+    match kind {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Some("make room on that disk, or name an output on another")
+        }
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+            Some("name an output in a folder that you may write to")
+        }
+        _ => None,
     }
 }
 

@@ -100,7 +100,7 @@ impl JsonLinesReader {
         }
         let text = lines.text()?;
         let parse = || -> Result<WorkloadFacts, Flaw> {
-            let flaw = |error: serde_json::Error| Flaw::new(format!("no header: {error}"), EXPECTED);
+            let flaw = |error: serde_json::Error| Flaw::new(format!("no header: {}", worded(&error)), EXPECTED);
             let header: Header<serde_json::Value> = serde_json::from_str(text).map_err(flaw)?;
             if header.format != FORMAT {
                 return Err(Flaw::new(format!("the format is \"{}\"", header.format), EXPECTED));
@@ -109,7 +109,13 @@ impl JsonLinesReader {
                 let problem = format!("version {}, and this flowloom reads version {VERSION}", header.version);
                 return Err(Flaw::new(problem, "an update of flowloom, or the file written again with this one"));
             }
-            serde_json::from_value(header.facts).map_err(flaw)
+            let facts: WorkloadFacts = serde_json::from_value(header.facts).map_err(flaw)?;
+            match facts.capture.impossible() {
+                Some(problem) => {
+                    Err(Flaw::new(format!("facts that cannot be: {problem}"), "the numbers that flowloom wrote"))
+                }
+                None => Ok(facts),
+            }
         };
         let facts = parse().map_err(|flaw| lines.flaw(&flaw))?;
         Ok(JsonLinesReader { lines, facts, notes: Notes::default() })
@@ -123,9 +129,8 @@ impl ReadVectors for JsonLinesReader {
             if text.trim().is_empty() {
                 continue;
             }
-            let stored = serde_json::from_str::<StoredVector>(text).map_err(|error| {
-                Flaw::new(error.to_string(), "a connection as docs/reference/formats.md describes it")
-            });
+            let stored = serde_json::from_str::<StoredVector>(text)
+                .map_err(|error| Flaw::new(worded(&error), "a connection as docs/reference/formats.md describes it"));
             let vector = stored.and_then(StoredVector::vector).map_err(|flaw| self.lines.flaw(&flaw))?;
             self.notes.vectors += 1;
             return Ok(Some(vector));
@@ -148,4 +153,16 @@ impl ReadVectors for JsonLinesReader {
     fn facts(&self) -> Option<&WorkloadFacts> {
         Some(&self.facts)
     }
+}
+
+/// What is wrong with one line, without the number that this line has by itself and the names of types.
+fn worded(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let of_line = format!(" at line {} column {}", error.line(), error.column());
+    let place = if error.column() > 0 { format!(" (column {})", error.column()) } else { String::new() };
+    let said = said.strip_suffix(&of_line).unwrap_or(&said);
+    let words = said.split(' ').filter(|word| *word != "struct");
+    let words =
+        words.map(|word| if word.starts_with("Stored") || word.starts_with("Header") { "an object" } else { word });
+    words.collect::<Vec<_>>().join(" ") + &place
 }

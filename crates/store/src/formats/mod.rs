@@ -22,7 +22,7 @@ mod writer;
 pub mod zeek;
 
 pub use csv_table::Rows;
-pub use error::{FormatError, LineError};
+pub use error::{FormatError, LineError, remedy};
 pub use format::head;
 pub use notes::{Notes, Occurrences, Remark};
 pub use reader::{Clock, VectorFile};

@@ -70,7 +70,9 @@ impl Results {
     ///
     /// What is wrong with them, in words.
     pub fn read(bytes: &[u8]) -> Result<Results, String> {
-        if flent::begins(bytes) { flent::read(bytes) } else { iperf3::read(bytes) }
+        let results = if flent::begins(bytes) { flent::read(bytes) } else { iperf3::read(bytes) }?;
+        results.check()?;
+        Ok(results)
     }
 }
 

@@ -49,3 +49,29 @@ pub struct Results {
     /// Segments sent again in all; `None` if the tool does not say.
     pub retransmissions: Option<u64>,
 }
+
+/// The longest test, in seconds: thirty years.
+const LONGEST: f64 = 1e9;
+
+/// The largest value of a rate in bit/s, a round-trip time in nanoseconds, or a count.
+const LARGEST: f64 = 1e18;
+
+impl Results {
+    /// Refuses instants outside of any test, and values that a rate, a time or a count cannot have.
+    pub(super) fn check(&self) -> Result<(), String> {
+        for Series { name, quantity, points, .. } in &self.series {
+            let is_measured = *quantity != Quantity::Other;
+            for (at, value) in points {
+                if !(0.0..=LONGEST).contains(at) {
+                    return Err(format!("`{name}` has a value at {at:?} s: instants are from 0 to {LONGEST:e} s"));
+                }
+                if is_measured && !(0.0..=LARGEST).contains(value) {
+                    return Err(format!(
+                        "`{name}` has a value at {at:?} s that is negative or beyond anything measured: {value:?}"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}

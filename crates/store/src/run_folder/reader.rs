@@ -100,6 +100,16 @@ impl RunFolder {
         self.run.get("complete").and_then(Value::as_bool).unwrap_or(false)
     }
 
+    /// Whether all of the run was recorded, though the folder was perhaps not completed: its report or its name is missing.
+    pub fn recorded(&self) -> bool {
+        self.complete() || self.run.get("recorded").and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// Why the folder was not completed.
+    pub fn reason(&self) -> Option<&str> {
+        self.run.get("reason").and_then(Value::as_str)
+    }
+
     /// Time between queue samples.
     ///
     /// # Errors

@@ -194,6 +194,11 @@ impl RunWriter {
         Ok(self.folder().to_owned())
     }
 
+    /// Says why the folder will not be finished, for its `run.json`.
+    pub fn blame(&mut self, reason: &str) {
+        self.failure = Some(reason.to_owned());
+    }
+
     /// Records one of the original's traffic series: `point` is `Original` or `SetAside`.
     ///
     /// # Errors
@@ -308,6 +313,9 @@ impl RunWriter {
         let reason = self.failure.take().unwrap_or_else(|| "the program stopped before the run was over".to_owned());
         // What the run said of itself when it was closed stays.
         let (mut run, host) = std::mem::take(&mut self.said);
+        if self.closed && !run.is_empty() {
+            run.insert("recorded".to_owned(), true.into());
+        }
         run.insert("complete".to_owned(), false.into());
         run.insert("reason".to_owned(), reason.into());
         if self.write_files(Value::Object(run), &host).is_ok()
@@ -321,7 +329,8 @@ impl RunWriter {
 
 impl Drop for RunWriter {
     fn drop(&mut self) {
-        if self.folder.is_some() {
+        // Nothing is known of a run in which the program failed: nothing of it stays.
+        if self.folder.is_some() && !std::thread::panicking() {
             self.abandon();
         }
     }

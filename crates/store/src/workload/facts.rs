@@ -7,7 +7,7 @@ use std::path::Path;
 use flowloom_core::extract::KeptPayload;
 use flowloom_core::record::{Series, Traffic};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, LinkSide, Payload, PerSide, Side};
+use flowloom_core::workload::{ConnectionVector, LinkSide, Payload, PerSide, Side, sum};
 use serde::{Deserialize, Serialize};
 
 use crate::manifest::FileDigest;
@@ -54,6 +54,9 @@ impl InputFile {
     }
 }
 
+/// Most packets, bytes or connections of an original: sums of several such numbers are numbers still.
+const MOST: u64 = 1 << 60;
+
 /// What the original was, counted where it was read: a capture, or a generator's output.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CaptureFacts {
@@ -88,6 +91,9 @@ pub struct CaptureFacts {
     pub set_aside_bytes: BTreeMap<String, u64>,
     /// Connections whose side of the link is unknown and was taken as left (methods M.2).
     pub unknown_side_connections: u64,
+    /// The user stopped the extraction: what was read until then is here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
     /// What the user should know about the extraction.
     pub warnings: Vec<String>,
 }
@@ -113,6 +119,48 @@ pub struct PayloadFacts {
     pub clocked_bytes: Option<u64>,
 }
 
+impl CaptureFacts {
+    /// What no capture can have of these numbers, in words: sums of all others do not overflow.
+    pub(crate) fn impossible(&self) -> Option<String> {
+        let [offered_left, offered_right] = self.offered_link_bytes.unwrap_or_default();
+        let ConnectionCounts { total, sequential, concurrent, no_data, one_way, complete, incomplete } =
+            self.connections;
+        let most_connections =
+            [total, sequential, concurrent, no_data, one_way, complete, incomplete].into_iter().max().unwrap_or(0);
+        let of_flows = |flows: &FlowFacts| {
+            let FlowFacts { flows, no_data, one_way, packets, payload_bytes: PerSideBytes { initiator, acceptor } } =
+                *flows;
+            [flows, no_data, one_way, packets, initiator, acceptor].into_iter().max().unwrap_or(0)
+        };
+        let all = |counts: &BTreeMap<String, u64>| sum(counts.values().copied());
+        let counts = [
+            ("packets", self.packets),
+            ("bytes", self.bytes),
+            ("peak_10ms_bytes", self.peak_10ms_bytes),
+            ("offered_link_bytes", offered_left.max(offered_right)),
+            ("connections", most_connections),
+            ("payload_bytes", self.payload_bytes.initiator.max(self.payload_bytes.acceptor)),
+            ("datagrams.udp", of_flows(&self.datagrams.udp)),
+            ("datagrams.quic", of_flows(&self.datagrams.quic)),
+            ("set_aside", all(&self.set_aside)),
+            ("set_aside_bytes", all(&self.set_aside_bytes)),
+            ("unknown_side_connections", self.unknown_side_connections),
+        ];
+        let of_counts = counts.into_iter().find(|(_, count)| *count > MOST);
+        let of_counts =
+            of_counts.map(|(key, count)| format!("capture.{key} says {count}, and at most {MOST} can be counted"));
+        of_counts.or_else(|| {
+            let Payload { captured, missing, acknowledged, replayed } = self.payload.total();
+            (!self.payload.is_possible()).then(|| {
+                format!(
+                    "capture.payload says {captured} captured, {missing} missing, {acknowledged} acknowledged and {replayed} replayed bytes, \
+                     which no capture has"
+                )
+            })
+        })
+    }
+}
+
 impl From<KeptPayload> for PayloadFacts {
     fn from(kept: KeptPayload) -> PayloadFacts {
         let KeptPayload { ends: PerSide { initiator, acceptor }, sides: [from_left, from_right], .. } = kept;
@@ -124,11 +172,10 @@ impl From<KeptPayload> for PayloadFacts {
 impl PayloadFacts {
     /// Whether a capture can have such numbers; sums of them do not overflow then.
     pub(crate) fn is_possible(&self) -> bool {
-        const MOST: u64 = 1 << 60;
         let ends = [self.initiator, self.acceptor, self.from_left, self.from_right];
         let is_possible =
             |of: &Payload| of.captured.max(of.missing).max(of.replayed) <= MOST && of.acknowledged <= of.missing;
-        self.connections_with_missing <= MOST && ends.iter().all(is_possible)
+        self.connections_with_missing.max(self.clocked_bytes.unwrap_or(0)) <= MOST && ends.iter().all(is_possible)
     }
 
     /// The share of the replayed bytes that the clock releases; `None` if that is not known, and without a byte.
@@ -216,6 +263,9 @@ impl From<PerSide<u64>> for PerSideBytes {
     }
 }
 
+/// What stands for the name of an input where names are left out.
+const UNNAMED: &str = "the input";
+
 /// Everything a workload file says about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WorkloadFacts {
@@ -238,6 +288,22 @@ pub struct WorkloadFacts {
 }
 
 impl WorkloadFacts {
+    /// Leaves out the names of the input files, in warnings and options as well, and the time of day (methods M.12).
+    pub fn anonymize(&mut self) {
+        let given = self.provenance.inputs.iter().filter_map(|input| input.name.clone());
+        let last = |name: &String| Path::new(name).file_name().map(|last| last.to_string_lossy().into_owned());
+        let mut names: Vec<String> = given.flat_map(|name| [last(&name), Some(name)]).flatten().collect();
+        names.retain(|name| !name.is_empty());
+        // A path before the file name in it.
+        names.sort_by_key(|name| std::cmp::Reverse(name.len()));
+        for warning in &mut self.capture.warnings {
+            *warning = names.iter().fold(std::mem::take(warning), |text, name| unnamed(&text, name));
+        }
+        self.provenance.options.values_mut().for_each(|value| without(value, &names));
+        self.provenance.anonymize();
+        self.capture.first_packet_unix_ns = None;
+    }
+
     /// How long the original is without the jumps of its clock.
     pub fn observed(&self) -> Duration {
         Duration::from_nanos(self.capture.duration_ns).saturating_sub(self.clock_jumps().total())
@@ -246,6 +312,31 @@ impl WorkloadFacts {
     /// How the capture's clock jumps.
     pub fn clock_jumps(&self) -> ClockJumps {
         self.traffic.clock_jumps(Duration::from_nanos(self.capture.duration_ns))
+    }
+}
+
+/// `text` without `name`, where that is no part of a longer word.
+fn unnamed(text: &str, name: &str) -> String {
+    let (mut shown, mut end) = (String::new(), 0);
+    for (start, _) in text.match_indices(name) {
+        let before = text[..start].chars().next_back();
+        let after = text[start + name.len()..].chars().next();
+        if start >= end && !before.into_iter().chain(after).any(char::is_alphanumeric) {
+            shown.push_str(&text[end..start]);
+            shown.push_str(UNNAMED);
+            end = start + name.len();
+        }
+    }
+    shown + &text[end..]
+}
+
+/// Replaces texts in `value` that are one of `names`.
+fn without(value: &mut serde_json::Value, names: &[String]) {
+    match value {
+        serde_json::Value::String(text) if names.contains(text) => UNNAMED.clone_into(text),
+        serde_json::Value::Array(values) => values.iter_mut().for_each(|value| without(value, names)),
+        serde_json::Value::Object(fields) => fields.values_mut().for_each(|value| without(value, names)),
+        _ => {}
     }
 }
 
@@ -423,6 +514,26 @@ mod stored_series {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_left_out_of_warnings_and_options() {
+        let input = InputFile { name: Some("lab/ab.pcap".to_owned()), ..InputFile::default() };
+        let provenance = Provenance {
+            inputs: vec![input],
+            options: [("hosts".to_owned(), "ab.pcap".into())].into(),
+            ..Provenance::default()
+        };
+        let told = ["cut: lab/ab.pcap:5", "in ab.pcap, not in lab.pcap or cab.pcap"].map(str::to_owned);
+        let capture = CaptureFacts { first_packet_unix_ns: Some(1), warnings: told.into(), ..CaptureFacts::default() };
+        let mut facts = WorkloadFacts { provenance, capture, ..WorkloadFacts::default() };
+        facts.anonymize();
+        assert_eq!(facts.capture.warnings, ["cut: the input:5", "in the input, not in lab.pcap or cab.pcap"]);
+        assert_eq!(
+            (&facts.provenance.options["hosts"], facts.capture.first_packet_unix_ns),
+            (&"the input".into(), None)
+        );
+        assert_eq!(facts.provenance.inputs[0].name, None);
+    }
 
     #[test]
     fn a_series_that_cannot_be_summed_is_refused() {

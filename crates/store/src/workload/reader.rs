@@ -39,6 +39,9 @@ impl WorkloadReader {
         let entry = |key| table.metadata(key).ok_or_else(|| damaged(format!("its metadata has no {key}")));
         let mut facts: WorkloadFacts = serde_json::from_str(entry(FACTS_KEY)?)
             .map_err(|error| damaged(format!("its {FACTS_KEY} cannot be read: {error}")))?;
+        if let Some(problem) = facts.capture.impossible() {
+            return Err(damaged(format!("its {FACTS_KEY} cannot be: {problem}")));
+        }
         facts.traffic = traffic(entry(TRAFFIC_KEY)?)
             .map_err(|error| damaged(format!("its {TRAFFIC_KEY} cannot be read: {error}")))?;
         if facts.connections != table.rows() {

@@ -386,10 +386,24 @@ fn a_cut_run_can_be_read_and_says_so() {
     let names = folder.names();
     assert!(names.len() == 1 && names[0].starts_with("run.partial-"), "{names:?}");
     let run = RunFolder::open(&folder.0.path().join(&names[0])).unwrap();
-    assert!(!run.complete());
+    assert!(!run.complete() && !run.recorded());
     assert!(run.run()["reason"].as_str().unwrap().contains("before the run was over"));
     assert_eq!(rows(run.queue()).len(), 1);
     assert_eq!(rows(run.connections()), []);
+}
+
+#[test]
+fn a_program_that_fails_leaves_no_folder() {
+    let folder = Folder::new();
+    let mut writer = create(&folder.run());
+    let sample = QueueSample { time: at(10), link: 0, from: LinkSide::Left, packets: 1, bytes: 1_514 };
+    writer.record(Record::Queue { sample: &sample }).unwrap();
+    let failed = std::thread::spawn(move || {
+        let _writer = writer;
+        std::panic::resume_unwind(Box::new("a fault"));
+    });
+    assert!(failed.join().is_err());
+    assert_eq!(folder.names(), Vec::<String>::new());
 }
 
 #[test]
@@ -412,6 +426,7 @@ fn a_closed_run_can_be_read_before_it_is_finished() {
     drop(writer);
     let run = RunFolder::open(&open).unwrap();
     assert!(!run.complete() && run.run()["seed"] == 5 && run.run()["reason"].is_string());
+    assert!(run.recorded(), "its tables were closed by themselves");
     assert_eq!(run.host(), &json!({ "cores": 2 }));
 
     let (writer, _) = close();

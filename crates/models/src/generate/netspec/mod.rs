@@ -12,7 +12,7 @@ use std::sync::Arc;
 use flowloom_core::keys::Quantity;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::units::Rate;
+use flowloom_core::units::{Rate, three_digits};
 use flowloom_core::workload::{ConnectionVector, Side};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -326,8 +326,8 @@ impl Leaf {
             let remarks = parameters.iter().flat_map(|(key, parameter)| {
                 let function = parameter.function(tables).ok();
                 let share = function.as_ref().map_or(0.0, Function::clipped);
-                let clipped =
-                    (share > 0.0).then(|| format!("{key}: {:.1} % of what is drawn is clipped", 100.0 * share));
+                let clipped = (share > 0.0)
+                    .then(|| format!("{key}: {} % of what is drawn is clipped", three_digits(100.0 * share)));
                 let endless = function.filter(|function| !function.has_mean());
                 let endless = endless.map(|_| format!("{key} has no mean, so that no load can be expected"));
                 [clipped, endless].into_iter().flatten()
