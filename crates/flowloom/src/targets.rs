@@ -161,7 +161,9 @@ pub fn write_pages(pages: &[(PathBuf, String)], replace: bool) -> Result<(), Err
         Ok((path, staged))
     });
     let staged = staged.collect::<Result<Vec<_>, Error>>()?;
-    staged.into_iter().try_for_each(|(path, staged)| manifest::commit(staged).map_err(|error| cannot_write(path, &error)))
+    staged
+        .into_iter()
+        .try_for_each(|(path, staged)| manifest::commit(staged).map_err(|error| cannot_write(path, &error)))
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Error {

@@ -88,11 +88,13 @@ impl Loops {
         let [all_closed, all_datagrams, set_aside] = all;
         // Datagrams that were not read from the capture are left out whatever the run asks for.
         let not_read = capture.set_aside_bytes.get("packets-udp").copied().unwrap_or(0);
-        let (open, not_sent) = if scope.datagrams { (datagrams, not_read) } else { (0, sum([all_datagrams, not_read])) };
+        let (open, not_sent) =
+            if scope.datagrams { (datagrams, not_read) } else { (0, sum([all_datagrams, not_read])) };
         let outside = sum([all_closed - closed, if scope.datagrams { all_datagrams - datagrams } else { 0 }]);
         // Those of doubled acceptors and complete fragments are TCP and UDP, which the series have; copies count once, and UDP that was not
         // read is counted above.
-        let of_series = ["packets-copies", "packets-doubled", "packets-ip-fragment", "packets-udp-fragment", "packets-udp"];
+        let of_series =
+            ["packets-copies", "packets-doubled", "packets-ip-fragment", "packets-udp-fragment", "packets-udp"];
         let is_other = |name: &str| name.starts_with("packets-") && !of_series.contains(&name);
         let others = sum(capture.set_aside_bytes.iter().filter(|(name, _)| is_other(name)).map(|(_, bytes)| *bytes));
         let reasons =
