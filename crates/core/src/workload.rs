@@ -800,12 +800,13 @@ impl ConnectionVector {
     pub fn payload(&self, side: Side) -> Payload {
         let own = || self.adus.iter().filter(|adu| adu.side == side);
         let replayed = sum(own().map(|adu| adu.bytes));
-        let in_adus = sum(own().map(|adu| adu.missing_bytes));
-        // Where no segments were seen, the missing bytes are those that the ADUs have.
-        let (missing, acknowledged) = self.ends[side]
-            .segments
-            .map_or((in_adus, in_adus), |segments| (segments.missing_bytes, segments.missing_acked_bytes));
-        Payload { captured: replayed.saturating_sub(in_adus), missing, acknowledged, replayed }
+        let Segments { missing_bytes, missing_acked_bytes, .. } = self.ends[side].segments.unwrap_or_default();
+        Payload {
+            captured: replayed.saturating_sub(sum(own().map(|adu| adu.missing_bytes))),
+            missing: missing_bytes,
+            acknowledged: missing_acked_bytes,
+            replayed,
+        }
     }
 
     /// Minimum round-trip time: the two minimum transits added, or the known one alone (methods A.6), or what the

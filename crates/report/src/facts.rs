@@ -402,7 +402,7 @@ pub fn set_aside_with_bytes(set_aside: &BTreeMap<String, u64>, bytes: &BTreeMap<
         Some(&bytes) if bytes > 0 => format!(" ({})", Unit::Bytes.show(bytes as f64)),
         _ => String::new(),
     };
-    let kinds = ["connections", "flows", "records", "packets"].into_iter().filter_map(|kind| {
+    let kinds = ["connections", "flows", "packets"].into_iter().filter_map(|kind| {
         let reasons: Vec<(String, u64)> = set_aside
             .iter()
             .filter_map(|(name, &count)| {

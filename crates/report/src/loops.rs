@@ -110,9 +110,7 @@ impl Loops {
         let all = capture.payload.total().replayed;
         let closed = all.min(scope.payload_bytes);
         // Of other packets the length on the wire is known, and no payload.
-        let has_payload = |name: &str| {
-            ["connections-", "records-"].iter().any(|kind| name.starts_with(kind)) || name == "packets-doubled"
-        };
+        let has_payload = |name: &str| name.starts_with("connections-") || name == "packets-doubled";
         let set_aside = capture.set_aside_bytes.iter().filter(|(name, _)| has_payload(name));
         let set_aside = sum(set_aside.map(|(_, bytes)| *bytes));
         let reasons = [("datagrams", not_sent), ("outside", all - closed), ("set_aside", set_aside)];
@@ -320,9 +318,7 @@ mod tests {
         assert_eq!((loops.closed_bytes, loops.left_out_bytes, loops.captured_bytes()), (900, 100, 1_000));
         // What was set aside, and connections that begin behind the window, are left out.
         workload.capture.set_aside_bytes =
-            [("connections-one-way", 2_900), ("packets-icmp", 60), ("records-neither-tcp-nor-udp", 100)]
-                .map(|(name, bytes)| (name.to_owned(), bytes))
-                .into();
+            [("connections-one-way", 3_000), ("packets-icmp", 60)].map(|(name, bytes)| (name.to_owned(), bytes)).into();
         let loops = Loops::new(&workload, Scope { payload_bytes: 500, ..scope });
         assert_eq!((loops.closed_bytes, loops.left_out["outside"], loops.left_out["set_aside"]), (500, 400, 3_000));
     }

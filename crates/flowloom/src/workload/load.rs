@@ -12,7 +12,7 @@ use flowloom_store::addresses::AddressBook;
 use flowloom_store::capture::Input;
 use flowloom_store::flows::{self, FlowError, FlowFacts, MergeFacts, MergeOptions};
 use flowloom_store::formats::{Clock, Format, FormatError, Notes, Sorted, Sorter, Tally, VectorFile};
-use flowloom_store::workload::{CaptureFacts, InputFile, Provenance, WorkloadFacts, WorkloadReader};
+use flowloom_store::workload::{InputFile, Provenance, WorkloadFacts, WorkloadReader};
 
 use crate::context::{Context, Step, Stop};
 use crate::error::Error;
@@ -334,18 +334,13 @@ fn flow_records(
     let connections = &mut facts.capture.connections;
     connections.total = merged.connections;
     (connections.no_data, connections.one_way) = (merged.no_data, merged.one_way);
-    for (reason, count, bytes) in [
-        ("connections-no-data", merged.no_data, 0),
-        ("connections-one-way", merged.one_way, merged.one_way_bytes),
-        ("connections-uncounted", merged.uncounted, merged.uncounted_bytes),
-        ("records-neither-tcp-nor-udp", merged.other_protocols, merged.other_protocols_bytes),
+    for (reason, count) in [
+        ("connections-no-data", merged.no_data),
+        ("connections-one-way", merged.one_way),
+        ("connections-uncounted", merged.uncounted),
     ] {
-        let CaptureFacts { set_aside, set_aside_bytes, .. } = &mut facts.capture;
         if count > 0 {
-            set_aside.insert(reason.to_owned(), count);
-        }
-        if bytes > 0 {
-            set_aside_bytes.insert(reason.to_owned(), bytes);
+            facts.capture.set_aside.insert(reason.to_owned(), count);
         }
     }
     let warnings = of_flows(read, merged, capture.anonymize);

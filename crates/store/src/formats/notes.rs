@@ -68,9 +68,7 @@ impl Remark {
             Remark::Implausible => {
                 "records state more payload than their packets and missed bytes; it was taken as stated"
             }
-            Remark::MissedBytes => {
-                "records say that their monitor missed bytes, not which end sent them; these count as missing"
-            }
+            Remark::MissedBytes => "records say that their monitor missed bytes, not which end sent them",
             Remark::AssumedRtt => "connections of unknown round-trip time were written with an assumed one",
             Remark::AssumedWindow => "connections of unknown windows were written with 65,535 bytes",
             Remark::AssumedLossless => "connections of unknown losses were written as without losses",
@@ -127,8 +125,6 @@ pub struct Notes {
     pub vectors: u64,
     /// Rows set aside, by reason.
     pub set_aside: BTreeMap<&'static str, u64>,
-    /// Payload bytes of these rows, as far as they state it.
-    pub set_aside_bytes: BTreeMap<&'static str, u64>,
     /// What was not as it should be.
     pub remarks: BTreeMap<Remark, Occurrences>,
     /// What the capture that the vectors are of lacked, where the file says it beside them.
@@ -151,11 +147,9 @@ impl Notes {
         }
     }
 
-    /// Counts a row of so many payload bytes set aside for `reason`.
-    pub(crate) fn set_aside(&mut self, reason: &'static str, bytes: u64) {
+    /// Counts a row set aside for `reason`.
+    pub(crate) fn set_aside(&mut self, reason: &'static str) {
         *self.set_aside.entry(reason).or_default() += 1;
-        let sum = self.set_aside_bytes.entry(reason).or_default();
-        *sum = sum.saturating_add(bytes);
     }
 
     /// How often `remark` was made.

@@ -76,11 +76,6 @@ impl Tally {
     pub fn facts(&self, origin: Time, provenance: Provenance, notes: &[Notes]) -> WorkloadFacts {
         let mut connections = self.connections;
         let mut set_aside = std::collections::BTreeMap::new();
-        let mut set_aside_bytes = std::collections::BTreeMap::new();
-        for (reason, bytes) in notes.iter().flat_map(|notes| &notes.set_aside_bytes).filter(|(_, bytes)| **bytes > 0) {
-            let all: &mut u64 = set_aside_bytes.entry((*reason).to_owned()).or_default();
-            *all = all.saturating_add(*bytes);
-        }
         for (reason, count) in notes.iter().flat_map(|notes| &notes.set_aside) {
             *set_aside.entry((*reason).to_owned()).or_default() += count;
             connections.total += count;
@@ -110,7 +105,6 @@ impl Tally {
                 payload,
                 datagrams: self.datagrams,
                 set_aside,
-                set_aside_bytes,
                 ..CaptureFacts::default()
             },
             connections: replayable + datagram_flows,
@@ -178,15 +172,13 @@ mod tests {
         vector.start = Time::from_nanos(20);
         tally.add(&vector);
         let mut notes = Notes::default();
-        notes.set_aside("connections-no-data", 0);
-        notes.set_aside("connections-neither-tcp-nor-udp", 70);
+        notes.set_aside("connections-no-data");
+        notes.set_aside("connections-neither-tcp-nor-udp");
         let origin = tally.first().unwrap();
         let facts = tally.facts(origin, Provenance::default(), &[notes]);
         let CaptureFacts { packets, bytes, duration_ns, connections, .. } = facts.capture;
         assert_eq!((packets, bytes, duration_ns), (8, 400, 30));
         assert_eq!((connections.total, connections.no_data, facts.connections), (3, 1, 2));
-        let bytes = [("connections-neither-tcp-nor-udp".to_owned(), 70)];
-        assert_eq!(facts.capture.set_aside_bytes, bytes.into());
         assert_eq!((facts.connections_without_rtt, facts.rtt_median_ns), (2, None));
         vector.ends.acceptor.packets = None;
         tally.add(&vector);

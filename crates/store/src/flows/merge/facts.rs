@@ -44,8 +44,6 @@ pub struct MergeFacts {
     pub records: u64,
     /// Records of other protocols.
     pub other_protocols: u64,
-    /// Their bytes above IP.
-    pub other_protocols_bytes: u64,
     /// Records of connections that a firewall did not let through.
     pub denied: u64,
     /// Records that continue a flow of the same observation point.
@@ -58,14 +56,10 @@ pub struct MergeFacts {
     pub vectors: u64,
     /// Connections with packets in one direction only, where these are not kept.
     pub one_way: u64,
-    /// Their payload, as far as their records count it.
-    pub one_way_bytes: u64,
     /// Connections without payload, as far as it can be told.
     pub no_data: u64,
     /// Connections whose records do not count bytes and packets of each direction.
     pub uncounted: u64,
-    /// The payload of their directions that are counted.
-    pub uncounted_bytes: u64,
     /// Vectors whose payload is estimated from bytes and packets.
     pub estimated_payload: u64,
     /// Vectors with counts scaled up from a sample.

@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, sum};
+use flowloom_core::workload::ConnectionVector;
 
 use super::super::record::FlowRecord;
 use super::connection::{Added, Connection, Key};
 use super::facts::{MergeFacts, MergeOptions};
 use super::span::{Span, TCP, UDP};
-use super::vector::{bytes_above_ip, vector};
+use super::vector::vector;
 
 /// TCP and UDP, the protocols of connection vectors.
 const PROTOCOLS: [u8; 2] = [TCP, UDP];
@@ -96,7 +96,6 @@ impl Table {
     pub fn handle_record(&mut self, record: &FlowRecord) {
         if !PROTOCOLS.contains(&record.protocol) {
             self.facts.other_protocols += 1;
-            self.facts.other_protocols_bytes = sum([self.facts.other_protocols_bytes, bytes_above_ip(record)]);
             return;
         }
         self.facts.records += 1;

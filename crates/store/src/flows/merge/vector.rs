@@ -6,10 +6,9 @@ use std::net::{IpAddr, Ipv6Addr};
 use flowloom_core::time::Time;
 use flowloom_core::wire::Address;
 use flowloom_core::workload::{
-    Adu, Close, ConnectionVector, Endpoint, Evidence, Host, InitiatorRule, Pattern, PerSide, Protocol, Side, sum,
+    Adu, Close, ConnectionVector, Endpoint, Evidence, Host, InitiatorRule, Pattern, PerSide, Protocol, Side,
 };
 
-use super::super::record::{Counters, FlowRecord};
 use super::connection::{Connection, Counted, Key};
 use super::facts::{MergeFacts, MergeOptions};
 use super::span::TCP;
@@ -36,7 +35,6 @@ pub(super) fn vector(
     let [low, high] = sent.map(|sent| sent.map(|(counted, _)| counted));
     if (low.is_none() || high.is_none()) && !options.keep_one_way {
         facts.one_way += 1;
-        facts.one_way_bytes = sum([facts.one_way_bytes, counted_payload(key, [low, high])]);
         return None;
     }
     let (initiator, rule) = initiator(key, connection, low.as_ref(), high.as_ref());
@@ -47,7 +45,6 @@ pub(super) fn vector(
         let Some(counted) = counted else { continue };
         let Some(known) = payload_of(key, counted, &mut acknowledgements) else {
             facts.uncounted += 1;
-            facts.uncounted_bytes = sum([facts.uncounted_bytes, counted_payload(key, [low, high])]);
             return None;
         };
         *bytes = known;
@@ -131,22 +128,6 @@ fn payload_of(key: &Key, counted: &Counted, acknowledgements: &mut u64) -> Optio
         return Some(0);
     }
     Some(beyond)
-}
-
-/// Bytes above the IP header that a record counts, both directions, as they were before sampling.
-pub(super) fn bytes_above_ip(record: &FlowRecord) -> u64 {
-    let ip = if is_ipv4(record.source) { IPV4_HEADER } else { IPV6_HEADER };
-    let of = |counters: Counters| {
-        let headers = counters.packets.unwrap_or(0).saturating_mul(ip);
-        counters.payload.or(counters.octets.map(|octets| octets.saturating_sub(headers))).unwrap_or(0)
-    };
-    let both = [Some(record.forward), record.reverse].into_iter().flatten().map(of);
-    record.sampling.undo(sum(both))
-}
-
-/// The payload of the directions whose records count it.
-fn counted_payload(key: &Key, sent: [Option<Counted>; 2]) -> u64 {
-    sum(sent.iter().flatten().filter_map(|counted| payload_of(key, counted, &mut 0)))
 }
 
 /// Who closed, where the flags of only one end say so: a union of flags has no order.

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{Adu, Close, ConnectionVector, Evidence, Host, InitiatorRule, Protocol, Side, sum};
+use flowloom_core::workload::{Adu, Close, ConnectionVector, Evidence, Host, InitiatorRule, Protocol, Side};
 
 use super::super::error::Flaw;
 use super::super::notes::{Notes, Remark};
@@ -27,14 +27,6 @@ pub(super) struct ConnRow {
     pub ip_bytes: [Option<u64>; 2],
 }
 
-/// Headers of IPv4 and TCP without options.
-const LEAST_HEADERS: u64 = 40;
-
-/// `part` of `whole`, of `value`, rounded down; nothing of nothing.
-fn share(value: u64, part: u64, whole: u64) -> u64 {
-    (u128::from(value) * u128::from(part) / u128::from(whole.max(1))) as u64
-}
-
 impl ConnRow {
     /// The vector of a row, or `None` with its reason in `notes` if it is none.
     pub(super) fn vector(&self, line: u64, notes: &mut Notes) -> Result<Option<ConnectionVector>, Flaw> {
@@ -43,23 +35,22 @@ impl ConnRow {
             ("udp", Some("quic")) => Protocol::Quic,
             ("udp", _) => Protocol::Udp,
             _ => {
-                notes.set_aside("connections-neither-tcp-nor-udp", sum(self.bytes.into_iter().flatten()));
+                notes.set_aside("connections-neither-tcp-nor-udp");
                 return Ok(None);
             }
         };
         let bytes = self.payload(line, notes)?;
         if bytes == [0, 0] {
-            notes.set_aside("connections-no-data", 0);
+            notes.set_aside("connections-no-data");
             return Ok(None);
         }
         if protocol == Protocol::Tcp && self.packets.contains(&Some(0)) {
-            notes.set_aside("connections-one-way", sum(bytes));
+            notes.set_aside("connections-one-way");
             return Ok(None);
         }
         if self.missed_bytes.is_some_and(|missed| missed > 0) {
             notes.remark(Remark::MissedBytes, line);
         }
-        let missing = self.missing(bytes);
         let mut vector = ConnectionVector {
             protocol,
             evidence: Evidence::FlowRecord,
@@ -83,7 +74,7 @@ impl ConnRow {
                 vector.adus.push(Adu {
                     side,
                     bytes: bytes[at],
-                    missing_bytes: missing[at],
+                    missing_bytes: 0,
                     wait: None,
                     waiter: side,
                     seen: None,
@@ -114,23 +105,6 @@ impl ConnRow {
             }
         }
         Ok(bytes)
-    }
-
-    /// What was missed of the payload of each end; a row states the sum alone. An end's IP bytes without headers are all that
-    /// was captured of it: what they cannot hold was missed. The rest is divided as the payload is.
-    fn missing(&self, bytes: [u64; 2]) -> [u64; 2] {
-        let missed = self.missed_bytes.unwrap_or(0).min(sum(bytes));
-        let certain = [0, 1].map(|at| {
-            let carried = self.ip_bytes[at].zip(self.packets[at]);
-            carried.map_or(0, |(ip_bytes, packets)| {
-                bytes[at].saturating_sub(ip_bytes.saturating_sub(packets.saturating_mul(LEAST_HEADERS)))
-            })
-        });
-        let first = share(missed, certain[0], sum(certain)).min(certain[0]);
-        let certain = [first, certain[1].min(missed - first)];
-        let (rest, left) = (missed - sum(certain), [bytes[0] - certain[0], bytes[1] - certain[1]]);
-        let first = share(rest, left[0], sum(left));
-        [certain[0] + first, certain[1] + (rest - first).min(left[1])]
     }
 
     fn history_has(&self, letter: char) -> Option<bool> {
@@ -284,33 +258,5 @@ mod tests {
         let vector = row.vector(9, &mut notes).unwrap().unwrap();
         assert_eq!((vector.bytes(Side::Initiator), vector.bytes(Side::Acceptor)), (100, 1_600_000_000));
         assert_eq!((notes.count(Remark::Implausible), notes.count(Remark::MissedBytes)), (1, 1));
-    }
-
-    /// Zeek's payload counts gaps too; what IP bytes less headers cannot hold was missed at that end.
-    #[test]
-    fn missed_bytes_are_missing() {
-        let row = |bytes: [u64; 2], ip_bytes: Option<[u64; 2]>, missed: u64| {
-            let row = ConnRow {
-                proto: "tcp".into(),
-                bytes: bytes.map(Some),
-                packets: ip_bytes.map_or([None; 2], |_| [Some(10); 2]),
-                ip_bytes: ip_bytes.map_or([None; 2], |both| both.map(Some)),
-                missed_bytes: Some(missed),
-                ..ConnRow::default()
-            };
-            let vector = row.vector(1, &mut Notes::default()).unwrap().unwrap();
-            Side::BOTH.map(|side| {
-                let payload = vector.payload(side);
-                assert_eq!((payload.replayed, payload.acknowledged), (bytes[side as usize], payload.missing));
-                assert_eq!(payload.captured + payload.missing, payload.replayed);
-                payload.missing
-            })
-        };
-        // 10 packets of 40 bytes of headers: the acceptor's packets held 600 of its 1,000 bytes.
-        assert_eq!(row([100, 1_000], Some([500, 1_000]), 400), [0, 400]);
-        assert_eq!(row([100, 1_000], Some([440, 1_000]), 460), [60, 400]);
-        assert_eq!(row([100, 1_000], Some([500, 1_000]), 620), [20, 600], "220 more, by payload: 100 and 600 are left");
-        assert_eq!(row([100, 300], None, 40), [10, 30]);
-        assert_eq!(row([0, 300], None, 5_000), [0, 300], "no more than there is");
     }
 }
