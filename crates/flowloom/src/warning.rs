@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use flowloom_core::extract::{CopyCounts, DoubledCounts, Missing};
+use flowloom_core::extract::{DoubledCounts, Missing};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{LinkSide, Payload};
 use flowloom_live::plan::Doubt;
@@ -87,13 +87,6 @@ pub enum Warning {
         /// Captured segments that were several on the link.
         segments: u64,
         /// How many they were there.
-        packets: u64,
-    },
-    /// The capture holds packets more than once.
-    CopiedPackets {
-        /// The copies, which count no second time.
-        copies: CopyCounts,
-        /// All TCP and UDP packets that were read, copies among them.
         packets: u64,
     },
     /// Acceptors answered with two number spaces.
@@ -366,7 +359,6 @@ impl Warning {
             Warning::CutCapture { .. } | Warning::CutFlowFile => "cut_capture",
             Warning::MissingBytes { .. } => "missing_bytes",
             Warning::OffloadedCapture { .. } => "offloaded_capture",
-            Warning::CopiedPackets { .. } => "copied_packets",
             Warning::DoubledAcceptors { .. } => "doubled_acceptors",
             Warning::KernelDrops { .. } => "kernel_drops",
             Warning::CaptureDrops { .. } => "capture_drops",
@@ -499,7 +491,6 @@ impl Warning {
             | Warning::CutCapture { .. }
             | Warning::MissingBytes { .. }
             | Warning::OffloadedCapture { .. }
-            | Warning::CopiedPackets { .. }
             | Warning::DoubledAcceptors { .. }
             | Warning::KernelDrops { .. }
             | Warning::CaptureDrops { .. }
@@ -603,11 +594,6 @@ impl Warning {
                 counted(*segments, "segment"),
                 counted(*packets, "packet"),
             ),
-            Warning::CopiedPackets { copies, packets } => format!(
-                "{} ({} of those of TCP and UDP) are copies of another captured shortly before; each packet counts once",
-                counted(copies.packets(), "packet"),
-                Unit::Share.show(copies.packets() as f64 / (*packets).max(1) as f64)
-            ),
             Warning::DoubledAcceptors { doubled } => format!(
                 "the acceptors of {} answered with two sequence numbers: {} with {} of payload in the second number space \
                  set aside",
@@ -682,10 +668,6 @@ impl Warning {
             Warning::OffloadedCapture { .. } => {
                 "capture on the link, or with offloads off (ethtool -K DEVICE tso off gso off gro off lro off), for times of \
                  single packets"
-            }
-            Warning::CopiedPackets { .. } => {
-                "capture at one point of the path, for example one direction of each port that is \
-                                               mirrored"
             }
             Warning::DoubledAcceptors { .. } => "capture at a point that sees one answer only",
             Warning::KernelDrops { .. } => {

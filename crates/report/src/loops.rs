@@ -91,10 +91,9 @@ impl Loops {
         let (open, not_sent) =
             if scope.datagrams { (datagrams, not_read) } else { (0, sum([all_datagrams, not_read])) };
         let outside = sum([all_closed - closed, if scope.datagrams { all_datagrams - datagrams } else { 0 }]);
-        // Those of doubled acceptors and complete fragments are TCP and UDP, which the series have; copies count once, and UDP that was not
-        // read is counted above.
-        let of_series =
-            ["packets-copies", "packets-doubled", "packets-ip-fragment", "packets-udp-fragment", "packets-udp"];
+        // Those of doubled acceptors and complete fragments are TCP and UDP, which the series have; UDP that was not read is
+        // counted above.
+        let of_series = ["packets-doubled", "packets-ip-fragment", "packets-udp-fragment", "packets-udp"];
         let is_other = |name: &str| name.starts_with("packets-") && !of_series.contains(&name);
         let others = sum(capture.set_aside_bytes.iter().filter(|(name, _)| is_other(name)).map(|(_, bytes)| *bytes));
         let reasons =
@@ -257,13 +256,8 @@ mod tests {
             datagrams: DirectionSeries { from_left: series(100), ..none.clone() },
             set_aside: DirectionSeries { from_right: series(10), ..none },
         };
-        let bytes = [
-            ("packets-icmp", 60),
-            ("packets-copies", 8),
-            ("packets-doubled", 7),
-            ("packets-udp-fragment", 9),
-            ("connections-one-way", 5),
-        ];
+        let bytes =
+            [("packets-icmp", 60), ("packets-doubled", 7), ("packets-udp-fragment", 9), ("connections-one-way", 5)];
         let capture = CaptureFacts {
             duration_ns: SECS(2).as_nanos(),
             set_aside_bytes: bytes.map(|(name, bytes)| (name.to_owned(), bytes)).into(),

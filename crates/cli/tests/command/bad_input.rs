@@ -195,12 +195,6 @@ fn duplicate_packets() {
     assert_eq!(once["payload_bytes"], twice["payload_bytes"]);
     assert_eq!(once["connections"], twice["connections"]);
     assert_eq!(twice["tcp"]["duplicate_segments"], once["tcp"]["data_segments"]);
-    for count in ["packets", "link_bytes"] {
-        assert_eq!(twice["tcp"][count], once["tcp"][count], "{count} of copies count once");
-    }
-    assert_eq!(twice["copies"]["segments"], once["tcp"]["packets"]);
-    assert_eq!(twice["duration_ns"], once["duration_ns"]);
-    assert_eq!(once["copies"]["segments"], 0);
 }
 
 #[test]

@@ -9,7 +9,6 @@ use crate::workload::{
     Close, ConnectionVector, InitiatorRule, LinkSide, Pattern, Payload, PerSide, Protocol, Segments, Side,
 };
 
-use super::front::Packet;
 use super::options::{Missing, Options};
 
 /// A transit above this speaks against the end being where the monitor stands.
@@ -149,39 +148,6 @@ impl DoubledCounts {
     }
 }
 
-/// Packets that the capture holds again (methods A.1.7). They are in no other count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct CopyCounts {
-    /// TCP segments.
-    pub segments: u64,
-    /// UDP datagrams.
-    pub datagrams: u64,
-    /// Their IP bytes + 14 each.
-    pub link_bytes: u64,
-}
-
-impl CopyCounts {
-    /// Segments and datagrams.
-    pub fn packets(&self) -> u64 {
-        self.segments + self.datagrams
-    }
-
-    fn plus(&self, other: &CopyCounts) -> CopyCounts {
-        CopyCounts {
-            segments: self.segments + other.segments,
-            datagrams: self.datagrams + other.datagrams,
-            link_bytes: self.link_bytes + other.link_bytes,
-        }
-    }
-
-    /// Adds a packet that is a copy.
-    pub(super) fn add(&mut self, packet: &Packet) {
-        let count = if packet.key.is_of_datagrams() { &mut self.datagrams } else { &mut self.segments };
-        *count += 1;
-        self.link_bytes += u64::from(packet.link_bytes);
-    }
-}
-
 /// Replayable connections that were left out on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct LeftOut {
@@ -296,7 +262,7 @@ impl FlowCounts {
 /// What was counted of UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct DatagramCounts {
-    /// Datagrams handed in, copies not counted.
+    /// Datagrams handed in.
     pub packets: u64,
     /// Their IP bytes + 14 each.
     pub link_bytes: u64,
@@ -341,17 +307,15 @@ impl DatagramCounts {
 /// Counts over everything an [`Extractor`](super::Extractor) has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// TCP segments handed in, copies not counted.
+    /// TCP segments handed in.
     pub packets: u64,
     /// Their IP bytes + 14 each.
     pub link_bytes: u64,
     /// UDP.
     pub datagrams: DatagramCounts,
-    /// Packets that are copies of others.
-    pub copies: CopyCounts,
     /// Earliest capture time, packets that are neither included where the capture begins with one.
     pub first: Option<Time>,
-    /// Latest capture time of a packet that is no copy.
+    /// Latest capture time.
     pub last: Option<Time>,
     /// Per class, in the order of [`Class::ALL`].
     pub classes: [ClassCounts; 6],
@@ -417,7 +381,6 @@ impl Counts {
             packets,
             link_bytes,
             datagrams,
-            copies,
             first,
             last,
             classes,
@@ -455,7 +418,6 @@ impl Counts {
             packets: self.packets + packets,
             link_bytes: self.link_bytes + link_bytes,
             datagrams: self.datagrams.plus(&datagrams),
-            copies: self.copies.plus(&copies),
             first: [self.first, first].into_iter().flatten().min(),
             last: self.last.max(last),
             classes: std::array::from_fn(|at| self.classes[at].plus(&classes[at])),
@@ -484,29 +446,6 @@ impl Counts {
             vlan_changes: self.vlan_changes + vlan_changes,
             vlan_halves: self.vlan_halves + vlan_halves,
         }
-    }
-
-    /// The counts of all packets of TCP or UDP, by what `packet` is.
-    fn of_packets(&mut self, packet: &Packet) -> (&mut u64, &mut u64) {
-        match packet.key.is_of_datagrams() {
-            false => (&mut self.packets, &mut self.link_bytes),
-            true => (&mut self.datagrams.packets, &mut self.datagrams.link_bytes),
-        }
-    }
-
-    /// Adds a packet that was handed in.
-    #[inline]
-    pub(super) fn add_packet(&mut self, packet: &Packet) {
-        let (packets, link_bytes) = self.of_packets(packet);
-        *packets += 1;
-        *link_bytes += u64::from(packet.link_bytes);
-    }
-
-    /// Takes back a packet that turns out to be a copy.
-    pub(super) fn remove_packet(&mut self, packet: &Packet) {
-        let (packets, link_bytes) = self.of_packets(packet);
-        *packets -= 1;
-        *link_bytes -= u64::from(packet.link_bytes);
     }
 
     /// Adds a connection of so many captured packets that is over; the monitor stood at its end `near`, if at any.

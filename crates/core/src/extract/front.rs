@@ -1,14 +1,12 @@
 //! What is known of a packet from the whole capture, before its connection is: its number, its clock, its part.
 
 use std::net::IpAddr;
-use std::num::NonZeroU16;
 
 use crate::time::{Duration, Time};
 use crate::units::LINK_HEADER_BYTES;
 use crate::wire::{Address, Datagram, Segment, Vlan};
 use crate::workload::LinkSide;
 
-use super::copies::{Copies, Passing, Telling};
 use super::counts::{Counts, TrafficSeries};
 use super::key::{Key, Seeds, seeds};
 use super::options::Options;
@@ -42,8 +40,6 @@ pub struct Packet {
     pub(super) quic: bool,
     /// A datagram to many: multicast or broadcast.
     pub(super) to_many: bool,
-    /// It is a copy of a packet before it: nothing of it counts but that.
-    pub(super) copy: bool,
 }
 
 /// A stamp later than that of the packet before it and that of the packet after it, by more than this, is wrong: no other
@@ -59,19 +55,6 @@ struct Carrier {
     by_mac: Option<LinkSide>,
     quic: bool,
     to_many: bool,
-    /// What is equal in its copies beside its addresses, and what that tells.
-    equal: [u64; 3],
-    telling: Telling,
-}
-
-/// A packet that may be a copy.
-#[derive(Clone, Copy, Debug)]
-struct Doubtful {
-    part: u8,
-    /// Equal packets shortly before it.
-    before: u8,
-    number: u64,
-    time: Time,
 }
 
 /// The end of a round: a moment at which every part reclaims memory, at the same place in the capture.
@@ -122,9 +105,6 @@ pub struct Front {
     rounds: u64,
     in_round: u32,
     clock: Time,
-    copies: Copies,
-    /// Packets of this round that may be copies.
-    doubtful: Vec<Doubtful>,
     counts: Counts,
 }
 
@@ -147,8 +127,6 @@ impl Front {
             rounds: 0,
             in_round: 0,
             clock: Time::MAX,
-            copies: Copies::new(),
-            doubtful: Vec::new(),
             counts: Counts::default(),
         }
     }
@@ -164,19 +142,13 @@ impl Front {
     /// Takes in a segment that passed at `time` on the capture's clock.
     #[inline]
     pub fn handle_segment(&mut self, time: Time, segment: &Segment, of_parts: &mut [Vec<Packet>]) {
+        self.counts.packets += 1;
+        self.counts.link_bytes += u64::from(segment.link_bytes);
         let (key, sender_second) = Key::of(segment.source, segment.destination, segment.vlan.filter(|_| self.vlan_key));
         if self.macs.is_none() {
             self.macs = segment.macs;
         }
         let seen = Seen::from(segment);
-        let id = segment.ip_id.map_or(0, NonZeroU16::get);
-        let stamps = segment.timestamps.map_or(0, |stamps| u64::from(stamps.value) << 32 | u64::from(stamps.echo));
-        let fields = [id, segment.window, u16::from(segment.flags.0), segment.checksum];
-        let telling = match () {
-            () if id != 0 || segment.flags.syn() => Telling::Whole,
-            () if segment.payload_bytes > 0 || segment.flags.fin() => Telling::Data,
-            () => Telling::Nothing,
-        };
         let carrier = Carrier {
             link_bytes: segment.link_bytes,
             vlan: segment.vlan,
@@ -184,12 +156,6 @@ impl Front {
             by_mac: side_by_macs(segment.macs, self.macs),
             quic: false,
             to_many: false,
-            equal: [
-                u64::from(segment.sequence) << 32 | u64::from(segment.acknowledgement),
-                fields.into_iter().fold(0, |all, field| all << 16 | u64::from(field)),
-                stamps ^ u64::from(segment.payload_bytes) << 1 ^ u64::from(sender_second),
-            ],
-            telling,
         };
         self.add(time, key, sender_second, seen, carrier, of_parts);
     }
@@ -197,6 +163,8 @@ impl Front {
     /// Takes in a datagram that passed at `time` on the capture's clock.
     #[inline]
     pub fn handle_datagram(&mut self, time: Time, datagram: &Datagram, of_parts: &mut [Vec<Packet>]) {
+        self.counts.datagrams.packets += 1;
+        self.counts.datagrams.link_bytes += u64::from(datagram.link_bytes);
         let (key, sender_second) =
             Key::of(datagram.source, datagram.destination, datagram.vlan.filter(|_| self.vlan_key));
         let to_many = is_to_many(datagram);
@@ -215,12 +183,6 @@ impl Front {
             by_mac: side_by_macs(datagram.macs, self.macs.or(self.datagram_macs)),
             quic: datagram.quic,
             to_many,
-            equal: [
-                u64::from(datagram.content) << 32 | u64::from(datagram.payload_bytes),
-                datagram.ip_id.map_or(0, |id| u64::from(id.get())),
-                u64::from(sender_second),
-            ],
-            telling: if datagram.ip_id.is_some() { Telling::Whole } else { Telling::Nothing },
         };
         self.add(time, key.datagrams(), sender_second, seen, carrier, of_parts);
     }
@@ -236,22 +198,13 @@ impl Front {
         carrier: Carrier,
         of_parts: &mut [Vec<Packet>],
     ) {
-        let hash = key.hash(&self.seeds);
-        let passing = match carrier.equal {
-            // Neither number, checksum nor payload: nothing tells it from others of its size.
-            [size, 0, _] if key.is_of_datagrams() && size >> 32 == 0 => Passing::First,
-            equal => self.copies.pass(time, hash, equal, carrier.telling),
-        };
-        let part = key.part() as u8;
         self.begin(time);
-        self.count(time, passing);
+        self.count(time);
         self.complete(time, of_parts);
-        if self.in_round == self.round {
-            self.decide_doubtful(of_parts);
-        }
+        let part = key.part() as u8;
         let packet = Packet {
             key,
-            hash,
+            hash: key.hash(&self.seeds),
             link_bytes: carrier.link_bytes,
             time,
             start: Time::ZERO,
@@ -265,16 +218,7 @@ impl Front {
             sender_second,
             quic: carrier.quic,
             to_many: carrier.to_many,
-            copy: passing == Passing::Copy,
         };
-        if passing == Passing::Copy {
-            self.counts.copies.add(&packet);
-        } else {
-            self.counts.add_packet(&packet);
-        }
-        if let Passing::Doubtful(before) = passing {
-            self.doubtful.push(Doubtful { part, before, number: self.number, time });
-        }
         self.number += 1;
         self.pending = Some((time, part));
         if self.in_round == self.round {
@@ -288,24 +232,6 @@ impl Front {
     pub fn finish(&mut self, of_parts: &mut [Vec<Packet>]) {
         self.complete(Time::MAX, of_parts);
         self.pending = None;
-        self.decide_doubtful(of_parts);
-    }
-
-    /// Decides which of the doubtful packets of a round are copies.
-    fn decide_doubtful(&mut self, of_parts: &mut [Vec<Packet>]) {
-        let multiplicity = self.copies.multiplicity();
-        for Doubtful { part, before, number, time } in self.doubtful.drain(..) {
-            let of_part = &mut of_parts[usize::from(part)];
-            let packet = of_part.binary_search_by_key(&number, |packet| packet.number).map(|at| &mut of_part[at]);
-            match packet {
-                Ok(packet) if multiplicity.is_some_and(|multiplicity| before % multiplicity != 0) => {
-                    packet.copy = true;
-                    self.counts.remove_packet(packet);
-                    self.counts.copies.add(packet);
-                }
-                _ => self.counts.last = self.counts.last.max(Some(time)),
-            }
-        }
     }
 
     /// The end of a round, if the packet handed in last is the first after it.
@@ -360,26 +286,15 @@ impl Front {
     }
 
     #[inline]
-    fn reach_back(&mut self, time: Time) {
-        let first = &mut self.counts.first;
-        *first = Some(first.map_or(time, |first| first.min(time)));
-    }
-
-    #[inline]
     fn lengthen(&mut self, time: Time) {
-        self.reach_back(time);
-        let last = &mut self.counts.last;
-        *last = Some(last.map_or(time, |last| last.max(time)));
+        let counts = &mut self.counts;
+        counts.first = Some(counts.first.map_or(time, |first| first.min(time)));
+        counts.last = Some(counts.last.map_or(time, |last| last.max(time)));
     }
 
-    /// Counts what a time says. That of a doubtful packet may be the capture's last when it is decided.
     #[inline]
-    fn count(&mut self, time: Time, passing: Passing) {
-        match passing {
-            Passing::Copy => return,
-            Passing::First => self.lengthen(time),
-            Passing::Doubtful(_) => self.reach_back(time),
-        }
+    fn count(&mut self, time: Time) {
+        self.lengthen(time);
         if let Some((previous, _)) = self.pending.filter(|(previous, _)| time < *previous) {
             let counts = &mut self.counts;
             counts.clock_backwards += 1;

@@ -113,7 +113,7 @@ pub(super) fn seeds(secret: u64) -> Seeds {
 }
 
 #[inline]
-pub(super) fn fold(one: u64, other: u64) -> u64 {
+fn fold(one: u64, other: u64) -> u64 {
     let product = u128::from(one) * u128::from(other);
     product as u64 ^ (product >> 64) as u64
 }

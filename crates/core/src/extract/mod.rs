@@ -14,7 +14,7 @@
 //! inside ADUs, with the help of the sender's `clock`), `seams` (writes that follow at once), `answers` (what ends of concurrent connections wait for), `reads` (pauses of
 //! readers), `rate` (sender rates), `flight` (first-flight windows), `acks` (acknowledgement policies), `syns` (SYNs sent again) and `offload`. `end` holds what they know of an end, `seen` is a
 //! segment as they are told of it, `observer` joins both ends. `datagrams` is the same for UDP and QUIC. On the capture side
-//! `copies` knows packets that come again, `flow_table` finds connections, held in a `slab` each, `connection` knows its roles and its traffic, `tombstone` is what is left of a closed one,
+//! `flow_table` finds connections, held in a `slab` each, `connection` knows its roles and its traffic, `tombstone` is what is left of a closed one,
 //! `packed` how those that wait are held, `counts` what is reported.
 
 mod acks;
@@ -24,7 +24,6 @@ mod boundaries;
 mod clock;
 mod connection;
 pub mod conversations;
-mod copies;
 mod counts;
 mod coverage;
 mod datagrams;
@@ -61,8 +60,8 @@ mod writes;
 
 pub use boundaries::Boundaries;
 pub use counts::{
-    Class, ClassCounts, CopyCounts, Counts, DatagramCounts, DoubledCounts, FlowCounts, KeptPayload, LeftOut, SideRule,
-    Tally, TrafficSeries,
+    Class, ClassCounts, Counts, DatagramCounts, DoubledCounts, FlowCounts, KeptPayload, LeftOut, SideRule, Tally,
+    TrafficSeries,
 };
 pub use extractor::Extractor;
 pub use front::{Front, Packet, Round};

@@ -310,15 +310,6 @@ impl Observer {
         }
     }
 
-    /// Takes note of a copy of a segment that passed: with data it is one of its sender's duplicates.
-    pub(super) fn note_copy(&mut self, sender: Side, seen: &Seen) {
-        let own = &mut self.ends[sender as usize];
-        if seen.payload_bytes > 0 && !seen.flags.rst() {
-            own.data_segments = own.data_segments.saturating_add(1);
-            own.recovery().copied();
-        }
-    }
-
     /// Takes note of the segments of `largest` bytes that an offload made one of.
     #[cold]
     fn handle_merged(&mut self, time: Time, sender: Side, seen: &Seen, largest: u32) -> Arrival {
@@ -785,7 +776,6 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
     if ack > peer.acked {
         let is_first = peer.acked == 0;
         let (before, orderly) = (peer.acked, peer.duplicate_acks == 0 && !peer.coverage.has_hole_above(peer.acked));
-        peer.largest_leap = peer.largest_leap.max(ack.saturating_sub(before.max(peer.coverage.high())));
         peer.acked = ack;
         peer.acked_at = now;
         peer.duplicate_acks = 0;

@@ -165,9 +165,6 @@ impl Part {
     /// Takes in a packet, whose connection was `likely` at that place before the packets before it.
     #[inline]
     fn handle(&mut self, packet: &Packet, likely: Option<Place>, tally: &mut Tally) {
-        if packet.copy {
-            return self.handle_copy(packet, likely);
-        }
         let at = match self.table.find(&packet.key, packet.hash, likely) {
             Some(Place::Live(at)) => at,
             Some(Place::Single(at)) => self.promote(at, tally),
@@ -190,16 +187,6 @@ impl Part {
         let link_bytes = connection.handle(packet, tally);
         let from = connection.roles.from(packet.sender_second);
         self.note_traffic(packet.bin, link_bytes, from);
-    }
-
-    /// Takes in a copy of a packet: the connection counts it among its duplicates, and nothing else changes.
-    #[cold]
-    fn handle_copy(&mut self, packet: &Packet, likely: Option<Place>) {
-        if let Some(Place::Live(at)) = self.table.find(&packet.key, packet.hash, likely)
-            && let Some(connection) = self.table.live.get_mut(at)
-        {
-            connection.observer.note_copy(connection.roles.side(packet.sender_second), &packet.seen);
-        }
     }
 
     /// Ends what has been silent for long enough, a part of the table at a time, and what there is no memory for.

@@ -165,11 +165,6 @@ impl Recovery {
         self.asked = now;
     }
 
-    /// A copy of a segment with data passed.
-    pub fn copied(&mut self) {
-        self.repeated.copies += 1;
-    }
-
     pub fn keep_alive(&mut self) {
         self.keep_alives += 1;
     }

@@ -67,8 +67,7 @@ fn transport(
     if header_length < 20 || header_length > length || Flags(header[13]).syn() {
         return None;
     }
-    let checksum = bytes.get(16..18).map_or(0, |bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
-    let segment = tcp::segment(header, checksum, addresses, identification, length - header_length, total_length);
+    let segment = tcp::segment(header, addresses, identification, length - header_length, total_length);
     if header_length == 20 {
         return Some(segment);
     }

@@ -3,7 +3,7 @@
 //! The fragment with offset 0 holds the headers; what it led to is kept until all bytes have passed, in whatever order.
 //! The packet then counts once, at the time of the fragment that completed it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use super::ip;
 use super::packet::{Parsed, Vlan};
@@ -17,11 +17,6 @@ const MOST_TRAINS: usize = 4_096;
 /// A fragment this much older or younger than the first of its packet to pass belongs to another one that has the
 /// same identification (methods A.1.1). Differences count either way, so that a clock that jumps only loses packets.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-
-/// A fragment that equals one of a complete packet is a copy of it within this (methods A.1.7); the latest packets are
-/// remembered.
-const COPY_WITHIN: Duration = Duration::from_millis(200);
-const MOST_COMPLETED: usize = 256;
 
 /// Fragments of one packet: 64 KiB at an MTU of 276.
 const MOST_PARTS: usize = 256;
@@ -67,25 +62,9 @@ struct Train {
     parts: Vec<(u16, u16)>,
     /// Where the packet ends, once its last fragment has passed.
     end: Option<u16>,
-    /// The fragments' share of the link, copies left out.
+    /// The fragments' share of the link, copies included.
     link_bytes: u32,
     conflicting: bool,
-}
-
-/// A packet whose fragments have all passed.
-#[derive(Clone, Copy, Debug)]
-struct Completed {
-    key: Key,
-    begun: Time,
-    lead: Option<(Lead, u32)>,
-}
-
-/// What a fragment was to its packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Added {
-    New,
-    /// It had passed before.
-    Copy,
 }
 
 /// Packets waiting for fragments.
@@ -94,8 +73,6 @@ pub(super) struct Fragments {
     trains: BTreeMap<Key, Train>,
     order: BTreeMap<u64, Key>,
     begun: u64,
-    /// Packets completed last.
-    completed: VecDeque<Completed>,
     counts: FragmentCounts,
 }
 
@@ -128,47 +105,26 @@ impl Fragments {
             self.give_up(&key);
         }
         if !self.trains.contains_key(&key) {
-            if self.is_of_completed(&key, time, lead) {
-                return Err(waiting(found.protocol));
-            }
             self.begin(key, time);
         }
         let train = self.trains.get_mut(&key).ok_or(SetAside::Malformed)?;
+        train.link_bytes = train.link_bytes.saturating_add(found.total_length.saturating_add(LINK_HEADER_BYTES));
         train.lead = train.lead.or(lead);
         let ipv6 = part.key.is_none();
-        match train.add(begin, end, !part.more, ipv6) {
-            Ok(Added::New) => {
-                let link_bytes = found.total_length.saturating_add(LINK_HEADER_BYTES);
-                train.link_bytes = train.link_bytes.saturating_add(link_bytes);
-            }
-            Ok(Added::Copy) => {}
-            Err(()) => {
-                self.counts.conflicting += u64::from(!train.conflicting);
-                train.conflicting = true;
-            }
+        if !train.conflicting && train.add(begin, end, !part.more, ipv6).is_err() {
+            train.conflicting = true;
+            self.counts.conflicting += 1;
         }
         if train.conflicting {
             return Err(SetAside::FragmentConflict);
         }
-        let Some(outcome) = train.completed() else { return Err(waiting(found.protocol)) };
-        let (order, completed) = (train.order, Completed { key, begun: train.begun, lead: train.lead });
+        let Some((outcome, order)) = train.completed().map(|outcome| (outcome, train.order)) else {
+            return Err(waiting(found.protocol));
+        };
         self.trains.remove(&key);
         self.order.remove(&order);
-        if self.completed.len() == MOST_COMPLETED {
-            self.completed.pop_front();
-        }
-        self.completed.push_back(completed);
         self.counts.completed += 1;
         outcome
-    }
-
-    /// Whether a fragment at `time` is one of a packet that is complete. A first fragment that leads elsewhere is not.
-    fn is_of_completed(&self, key: &Key, time: Time, lead: Option<(Lead, u32)>) -> bool {
-        let apart = |begun: Time| time.since(begun).max(begun.since(time));
-        let mut latest = self.completed.iter().rev();
-        latest
-            .find(|completed| completed.key == *key)
-            .is_some_and(|of| apart(of.begun) <= COPY_WITHIN && lead.is_none_or(|lead| of.lead == Some(lead)))
     }
 
     fn begin(&mut self, key: Key, time: Time) {
@@ -214,7 +170,7 @@ impl Train {
     }
 
     /// Adds bytes; an error if they contradict those before.
-    fn add(&mut self, begin: u16, end: u16, last: bool, ipv6: bool) -> Result<Added, ()> {
+    fn add(&mut self, begin: u16, end: u16, last: bool, ipv6: bool) -> Result<(), ()> {
         let beyond = |limit: u16| self.parts.iter().any(|part| part.1 > limit);
         match (self.end, last) {
             (Some(known), true) if known != end => return Err(()),
@@ -224,7 +180,7 @@ impl Train {
             _ => {}
         }
         let at = match self.parts.binary_search(&(begin, end)) {
-            Ok(_) => return Ok(Added::Copy),
+            Ok(_) => return Ok(()),
             Err(at) => at,
         };
         let before = at.checked_sub(1).is_some_and(|at| self.parts[at].1 > begin);
@@ -234,7 +190,7 @@ impl Train {
             return Err(());
         }
         self.parts.insert(at, (begin, end));
-        Ok(Added::New)
+        Ok(())
     }
 
     /// What the packet carries, if all its bytes have passed.

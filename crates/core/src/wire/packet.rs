@@ -120,8 +120,6 @@ pub struct Segment {
     /// IPv4 identification: packets of one sender that carry the same soon after each other are one packet. `None` where
     /// it tells nothing: 0, which many hosts send, and IPv6.
     pub ip_id: Option<NonZeroU16>,
-    /// Checksum; 0 where it was not captured.
-    pub checksum: u16,
     /// MSS option, looked for on SYNs.
     pub mss: Option<u16>,
     /// Window scale option, looked for on SYNs.
@@ -151,11 +149,6 @@ pub struct Datagram {
     pub payload_bytes: u32,
     /// IP bytes + 14: its share of the link (methods C.6).
     pub link_bytes: u32,
-    /// IPv4 identification, as that of a [`Segment`].
-    pub ip_id: Option<NonZeroU16>,
-    /// What tells its payload from others: its checksum or, without one, a hash of what was captured of its first 64 bytes;
-    /// 0 where it has neither.
-    pub content: u32,
     /// Its payload begins with a QUIC long header (RFC 8999 section 5.1) of a version that other protocols cannot be
     /// taken for. Short headers cannot be told from other bytes; neither can a header that was not captured.
     pub quic: bool,

@@ -34,9 +34,7 @@ pub(super) fn parse(bytes: &[u8], length: u32, ip: &ip::Header) -> Result<Segmen
     if header_length < 20 || header_length > length {
         return Err(SetAside::Malformed);
     }
-    let checksum = bytes.get(16..18).map_or(0, |bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
-    let mut segment =
-        segment(header, checksum, ip.addresses, ip.identification, length - header_length, ip.total_length);
+    let mut segment = segment(header, ip.addresses, ip.identification, length - header_length, ip.total_length);
     if header_length > 20 {
         let end = bytes.len().min(header_length as usize);
         segment.options_cut = end < header_length as usize;
@@ -55,11 +53,10 @@ pub(super) fn common_timestamps(options: &[u8; 12]) -> Option<Timestamps> {
         .then(|| Timestamps { value: u32::from_be_bytes([v0, v1, v2, v3]), echo: u32::from_be_bytes([e0, e1, e2, e3]) })
 }
 
-/// The segment with this TCP header, as far as its first 16 bytes and the checksum behind them tell.
+/// The segment with this TCP header, as far as its first 16 bytes tell.
 #[inline(always)]
 pub(super) fn segment(
     header: &[u8; 16],
-    checksum: u16,
     addresses: [u128; 2],
     identification: u16,
     payload_bytes: u32,
@@ -74,7 +71,6 @@ pub(super) fn segment(
         window: u16::from_be_bytes([header[14], header[15]]),
         payload_bytes,
         ip_id: NonZeroU16::new(identification),
-        checksum,
         link_bytes: total_length.saturating_add(LINK_HEADER_BYTES),
         mss: None,
         window_scale: None,

@@ -1,7 +1,5 @@
 //! The UDP header (RFC 768), and whether QUIC is behind it.
 
-use std::num::NonZeroU16;
-
 use super::ip;
 use super::layer::Rest;
 use super::packet::{Address, Datagram};
@@ -26,30 +24,11 @@ pub(super) fn parse(rest: &mut Rest<'_>, ip: &ip::Header) -> Result<Datagram, Se
         destination: Address { ip: ip.addresses[1], port: u16::from_be_bytes([header[2], header[3]]) },
         payload_bytes: rest.length,
         link_bytes: ip.total_length.saturating_add(LINK_HEADER_BYTES),
-        ip_id: NonZeroU16::new(ip.identification),
-        content: match u16::from_be_bytes([header[6], header[7]]) {
-            0 => hash(rest.bytes),
-            checksum => u32::from(checksum),
-        },
         quic: is_quic(rest.bytes, rest.length),
         vlan: None,
         from: None,
         macs: None,
     })
-}
-
-/// A hash of the first bytes of a payload (FNV-1a over 64 bytes at most), not 0 if there is one.
-fn hash(payload: &[u8]) -> u32 {
-    match payload {
-        [] => 0,
-        [..] => {
-            payload
-                .iter()
-                .take(64)
-                .fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
-                | 1 << 16
-        }
-    }
 }
 
 /// QUIC version 1 (RFC 9000 section 15) and version 2 (RFC 9369).

@@ -47,7 +47,6 @@ impl Link {
             payload_bytes: len,
             link_bytes: 54 + len,
             ip_id: None,
-            checksum: 0,
             mss: (flags & SYN != 0).then_some(1460),
             window_scale: None,
             timestamps: None,

@@ -57,7 +57,6 @@ impl Capture {
             payload_bytes: len,
             link_bytes: 54 + len,
             ip_id: None,
-            checksum: 0,
             mss: None,
             window_scale: (flags & SYN != 0).then_some(2),
             timestamps: None,
@@ -86,18 +85,7 @@ impl Capture {
 
     fn udp(source: Address, destination: Address, payload_bytes: u32) -> Datagram {
         let link_bytes = payload_bytes + 42;
-        Datagram {
-            source,
-            destination,
-            payload_bytes,
-            link_bytes,
-            ip_id: None,
-            content: 0,
-            quic: false,
-            vlan: None,
-            from: None,
-            macs: None,
-        }
+        Datagram { source, destination, payload_bytes, link_bytes, quic: false, vlan: None, from: None, macs: None }
     }
 
     fn wait(&mut self, seconds: u64) {
@@ -701,8 +689,6 @@ proptest! {
                 _ => {
                     let (source, destination) = if what == 6 { (c, s) } else { (s, c) };
                     let datagram = Datagram {
-                        ip_id: None,
-                        content: 0,
                         quic: n % 5 == 0,
                         vlan: Vlan::new([n % 3]),
                         ..Capture::udp(source, destination, u32::from(n))

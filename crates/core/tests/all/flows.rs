@@ -30,18 +30,7 @@ fn b(port: u16) -> Address {
 
 fn datagram(source: Address, destination: Address, payload_bytes: u32) -> Datagram {
     let link_bytes = payload_bytes + 42;
-    Datagram {
-        source,
-        destination,
-        payload_bytes,
-        link_bytes,
-        ip_id: None,
-        content: 0,
-        quic: false,
-        vlan: None,
-        from: None,
-        macs: None,
-    }
+    Datagram { source, destination, payload_bytes, link_bytes, quic: false, vlan: None, from: None, macs: None }
 }
 
 fn segment(source: Address, destination: Address, payload_bytes: u32) -> Segment {
@@ -55,7 +44,6 @@ fn segment(source: Address, destination: Address, payload_bytes: u32) -> Segment
         payload_bytes,
         link_bytes: payload_bytes + 54,
         ip_id: None,
-        checksum: 0,
         mss: None,
         window_scale: None,
         timestamps: None,

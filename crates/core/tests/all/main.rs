@@ -1,9 +1,7 @@
 //! Extraction, through public interfaces only.
 
 mod borders;
-mod copies;
 mod extract_properties;
 mod extractor;
 mod flows;
 mod options;
-mod unseen;

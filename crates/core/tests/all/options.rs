@@ -30,7 +30,6 @@ fn segment(sender: Side, flags: u8, sequence: u32, acknowledgement: u32, payload
         payload_bytes,
         link_bytes: 54 + payload_bytes,
         ip_id: None,
-        checksum: 0,
         mss: None,
         window_scale: None,
         timestamps: None,

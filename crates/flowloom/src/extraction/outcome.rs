@@ -55,7 +55,6 @@ pub struct Summary {
     set_aside_bytes: BTreeMap<String, u64>,
     tcp: TcpCounts,
     datagrams: DatagramCounts,
-    copies: CopyTotals,
     initiator_rule: BTreeMap<&'static str, u64>,
     link_side_rule: BTreeMap<&'static str, u64>,
     inputs: Vec<InputSummary>,
@@ -97,14 +96,6 @@ struct TcpCounts {
     halves_in_two_vlans: u64,
     clock_ran_backwards: u64,
     starts_moved: u64,
-}
-
-/// Packets that the capture holds again.
-#[derive(Serialize)]
-struct CopyTotals {
-    segments: u64,
-    datagrams: u64,
-    link_bytes: u64,
 }
 
 /// UDP and QUIC.
@@ -206,7 +197,7 @@ impl Extracted {
     /// What was set aside, by reason: packets that are neither TCP nor UDP, connections and flows that cannot be replayed.
     /// Each reason has a number and the bytes that [`CaptureFacts::set_aside_bytes`] describes.
     fn set_aside(&self) -> Vec<(String, u64, u64)> {
-        let Counts { incomplete_left_out, missing_left_out, doubled, copies, .. } = &self.counts;
+        let Counts { incomplete_left_out, missing_left_out, doubled, .. } = &self.counts;
         let packets = self
             .packets_set_aside
             .iter()
@@ -223,7 +214,6 @@ impl Extracted {
             ("connections-incomplete", (incomplete_left_out.connections, incomplete_left_out.payload_bytes)),
             ("connections-missing-bytes", (missing_left_out.connections, missing_left_out.payload_bytes)),
             ("flows-no-data", (datagrams.udp.no_data + datagrams.quic.no_data, 0)),
-            ("packets-copies", (copies.packets(), copies.link_bytes)),
             ("packets-doubled", (doubled.packets, doubled.payload_bytes)),
         ];
         let others = others.map(|(name, (count, bytes))| (name.to_owned(), count, bytes));
@@ -302,11 +292,9 @@ impl Extracted {
 
     /// What was doubtful about connections.
     fn warnings_of_connections(&self) -> impl Iterator<Item = Warning> {
-        let Counts {
-            memory_ended, vlan_changes, vlan_halves, straggler_bytes, doubled, oversized, merged, copies, ..
-        } = self.counts;
+        let Counts { memory_ended, vlan_changes, vlan_halves, straggler_bytes, doubled, oversized, merged, .. } =
+            self.counts;
         let flows = self.counts.datagrams.memory_ended;
-        let packets = self.counts.packets + self.counts.datagrams.packets + copies.packets();
         let all = [
             (memory_ended, Warning::MemoryFull { connections: memory_ended }),
             (flows, Warning::MemoryFullOfDatagrams { flows }),
@@ -314,7 +302,6 @@ impl Extracted {
             (vlan_halves, Warning::SplitVlans { connections: vlan_halves }),
             (straggler_bytes, Warning::LateData { bytes: straggler_bytes }),
             (oversized, Warning::OffloadedCapture { segments: oversized, packets: oversized + merged }),
-            (copies.packets(), Warning::CopiedPackets { copies, packets }),
             (doubled.packets, Warning::DoubledAcceptors { doubled }),
         ];
         let of_counts = all.into_iter().filter(|(count, _)| *count > 0).map(|(_, warning)| warning);
@@ -527,11 +514,6 @@ impl Extracted {
                 udp: facts.datagrams.udp,
                 quic: facts.datagrams.quic,
                 ended_by_memory_limit: counts.datagrams.memory_ended,
-            },
-            copies: CopyTotals {
-                segments: counts.copies.segments,
-                datagrams: counts.copies.datagrams,
-                link_bytes: counts.copies.link_bytes,
             },
             initiator_rule: rules.map(|(name, rule)| (name, counts.initiator_rule(rule))).into(),
             link_side_rule: sides.map(|(name, rule)| (name, counts.side_rule(rule))).into(),

@@ -384,7 +384,6 @@ mod tests {
                 payload_bytes: len,
                 link_bytes: 54 + len,
                 ip_id: None,
-                checksum: 0,
                 mss: None,
                 window_scale: None,
                 timestamps: None,

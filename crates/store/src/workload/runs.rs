@@ -131,7 +131,6 @@ mod tests {
                         payload_bytes: 100,
                         link_bytes: 154,
                         ip_id: None,
-                        checksum: 0,
                         mss: None,
                         window_scale: None,
                         timestamps: None,

@@ -55,7 +55,6 @@ impl Made {
                 payload_bytes,
                 link_bytes: 54 + payload_bytes,
                 ip_id: None,
-                checksum: 0,
                 mss: None,
                 window_scale: None,
                 timestamps: None,

@@ -112,7 +112,6 @@ mod tests {
             payload_bytes,
             link_bytes: payload_bytes + 66,
             ip_id: None,
-            checksum: 0,
             mss: None,
             window_scale: None,
             timestamps: None,
