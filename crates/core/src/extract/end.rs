@@ -105,6 +105,8 @@ pub(super) struct End {
     pub reads: Option<Box<Reads>>,
     /// When `acked` grew.
     pub acked_at: u64,
+    /// The farthest that an acknowledgement passed both the one before and the highest byte seen.
+    pub largest_leap: u64,
     /// Its packets as on the link.
     pub packets: u32,
     /// Those of them that an offload had merged with the one before.
@@ -173,6 +175,7 @@ impl End {
             window_edge: 0,
             reads: None,
             acked_at: 0,
+            largest_leap: 0,
             packets: 0,
             merged: 0,
             oversized: 0,
@@ -556,7 +559,9 @@ impl End {
             false if self.acked > high + 1 => self.acked,
             false => high,
         };
-        let unseen = Some(high..told).filter(|unseen| !unseen.is_empty() && told - high <= WINDOWS_PER_JUMP * window);
+        // Steps may lead as far as they will; a leap beyond any window is somebody else's number.
+        let leap = self.largest_leap.max(told.saturating_sub(self.acked.max(high)));
+        let unseen = Some(high..told).filter(|unseen| !unseen.is_empty() && leap <= WINDOWS_PER_JUMP * window);
         if !self.runs.is_empty() {
             // Bytes given up above the last one seen are this ADU's too.
             self.runs.extend_unseen(unseen.as_ref().map_or(high, |unseen| unseen.end));

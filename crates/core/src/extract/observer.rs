@@ -776,6 +776,7 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
     if ack > peer.acked {
         let is_first = peer.acked == 0;
         let (before, orderly) = (peer.acked, peer.duplicate_acks == 0 && !peer.coverage.has_hole_above(peer.acked));
+        peer.largest_leap = peer.largest_leap.max(ack.saturating_sub(before.max(peer.coverage.high())));
         peer.acked = ack;
         peer.acked_at = now;
         peer.duplicate_acks = 0;

@@ -5,3 +5,4 @@ mod extract_properties;
 mod extractor;
 mod flows;
 mod options;
+mod unseen;
