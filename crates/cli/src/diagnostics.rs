@@ -125,7 +125,7 @@ pub fn lines(text: &str, coloured: bool) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        let colour = if coloured { colour(rest) } else { None };
+        let colour = if coloured { colour_code(rest) } else { None };
         let taken = match colour {
             Some(length) => {
                 shown.push_str(&rest[..length]);
@@ -146,7 +146,7 @@ pub fn lines(text: &str, coloured: bool) -> String {
 }
 
 /// The length of the sequence at the beginning of `text` that sets a colour, if there is one: such as answers have.
-fn colour(text: &str) -> Option<usize> {
+fn colour_code(text: &str) -> Option<usize> {
     let codes = ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"];
     codes.into_iter().find(|code| text.starts_with(code)).map(str::len)
 }

@@ -110,6 +110,11 @@ impl Error {
         Error { kind: ErrorKind::Interrupted, ..Error::new(cause) }
     }
 
+    /// The user stopped what has written nothing yet.
+    pub(crate) fn stopped() -> Error {
+        Error::interrupted("interrupted: nothing was written")
+    }
+
     /// An output that exists and may not be replaced.
     pub fn exists(path: &Path) -> Error {
         Error::new(format_args!("{}: exists already", path.display()))

@@ -13,7 +13,6 @@ use crate::input::{self, Kind};
 use crate::targets::{check_workload_target, scratch};
 use crate::warning::Warning;
 use crate::workload::generation::{Generation, Made};
-use crate::workload::load;
 use crate::workload::source::{Inputs, Source, unsent_flows};
 
 /// How a workload is made.
@@ -74,7 +73,7 @@ pub fn make(file: &Path, output: &Path, options: &MakeOptions, context: Context<
     let inputs = Inputs { paths: &paths, kind, capture: &options.capture, target: &scratch(output).join("workload") };
     let base = Source::open(inputs, context)?;
     if base.interrupted {
-        return Err(load::interrupted());
+        return Err(Error::stopped());
     }
     let base = Some(&base).filter(|base| base.path.is_some());
     let duration = given.map(|duration| duration + workload.prefill().shift());

@@ -22,7 +22,6 @@ use crate::finding::PhaseFinding;
 use crate::input;
 use crate::rates::{RateOptions, RateSeries};
 use crate::warning::Warning;
-use crate::workload::load;
 
 /// Phases that a simulation without a series goes through, at most: then it begins anew.
 const SOJOURNS: usize = 1_000_000;
@@ -217,7 +216,7 @@ pub fn queue_model(options: &QueueModelOptions, context: Context<'_>) -> Result<
             curves.push(point(&one.model, gaps, *load, mean, &options.buffers));
             // A point with a buffer of many thousand cells takes seconds.
             if context.is_stopped() {
-                return Err(load::interrupted());
+                return Err(Error::stopped());
             }
         }
     }
@@ -436,7 +435,7 @@ fn simulate(
             }
         }
         if context.is_stopped() {
-            return Err(load::interrupted());
+            return Err(Error::stopped());
         }
     }
     Ok(found)

@@ -155,7 +155,7 @@ fn table(path: &Path, options: &RateOptions, context: Context<'_>) -> Result<Rat
     let cells_of_bits = 1.0 / (8.0 * f64::from(options.cell_payload));
     let interrupt = context.interrupt();
     let read = rates::open(path, &interrupt).map_err(|error| match interrupt.has_cut() {
-        true => load::interrupted(),
+        true => Error::stopped(),
         false => load::unreadable(error),
     })?;
     let times = match read {

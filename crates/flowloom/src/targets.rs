@@ -19,7 +19,6 @@ use flowloom_store::{formats, manifest};
 
 use crate::error::Error;
 use crate::input::{self, Kind};
-use crate::workload::source::folder;
 
 /// Whether an output is standard output: `-`, or one of its names in `/dev`.
 pub fn is_standard_output(path: &Path) -> bool {
@@ -34,6 +33,11 @@ pub(crate) fn scratch(path: &Path) -> PathBuf {
         Ok(Target::Folder(_) | Target::Unwritable(_)) | Err(_) => folder(path).to_owned(),
         Ok(Target::Device | Target::Pipe) => std::env::temp_dir(),
     }
+}
+
+/// The folder that `file` is in.
+pub(crate) fn folder(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Refuses an output that exists, unless it may be replaced, one that no file can be written into, and one that is an input.

@@ -28,7 +28,7 @@ use crate::run::{Senders, config};
 use crate::targets::{check_target, is_standard_output, write_pages};
 use crate::warning::Warning;
 use crate::workload::generation::Generation;
-use crate::workload::{load, source};
+use crate::workload::source;
 
 use search::Search;
 
@@ -316,7 +316,7 @@ impl<'a> Job<'a> {
         })
         .map_err(Error::new)?;
         if summary.interrupted {
-            return Err(load::interrupted());
+            return Err(Error::stopped());
         }
         let seconds = self.window.end.since(self.window.start).as_secs_f64();
         let counted = (BIN * whole_bins(&self.window)).as_secs_f64();

@@ -14,7 +14,6 @@ use flowloom_store::interrupt::Interrupt;
 use crate::clock::Stopwatch;
 use crate::context::{Context, Event, Progress, Step};
 use crate::error::Error;
-use crate::workload::load::interrupted;
 
 pub(crate) mod options;
 mod outcome;
@@ -64,7 +63,7 @@ fn open(paths: &[PathBuf], options: &CaptureOptions, context: Context<'_>) -> Re
     let interrupt = context.interrupt();
     match Captures::open_until(&inputs, reading, &interrupt) {
         Ok(captures) => Ok((captures, interrupt)),
-        Err(_) if interrupt.has_cut() => Err(interrupted()),
+        Err(_) if interrupt.has_cut() => Err(Error::stopped()),
         Err(error) => Err(unreadable(&error, 0)),
     }
 }

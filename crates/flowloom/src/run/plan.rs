@@ -14,7 +14,6 @@ use crate::error::{Error, ErrorKind, KeyError};
 use crate::experiment::{Experiment, Pair, Quantity};
 use crate::input::{self, Kind};
 use crate::run::options::{Driver, Overrides, RunOptions};
-use crate::workload::load::interrupted;
 use crate::workload::source::file_name;
 
 /// Everything resolved but the workload's own facts.
@@ -240,7 +239,7 @@ fn traces(experiment: &Experiment, interrupt: &Interrupt) -> Result<Option<[Arc<
     let open = |file: &PathBuf| {
         mahimahi::open(file, interrupt).map(Arc::new).map_err(|error| {
             if interrupt.has_cut() {
-                return interrupted();
+                return Error::stopped();
             }
             Error::from(KeyError::saying("network.bottleneck.trace", error))
                 .hint("a trace of mahimahi has one time in whole milliseconds in each line, none before the one above")

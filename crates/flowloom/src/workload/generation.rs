@@ -120,7 +120,7 @@ impl Blocks {
         let holds_one = |draw: &Draw| (0..).zip(begun).any(|(id, start)| !draw.starts(id, *start).is_empty());
         for seed in seeds.take(tries) {
             if stop.is_requested() {
-                return Err(load::interrupted());
+                return Err(Error::stopped());
             }
             match Draw::of_blocks(block * count, block, length, seed) {
                 Some(draw) if !holds_one(&draw) => {}
@@ -301,7 +301,7 @@ impl Generation<'_> {
     fn vectors(&self, model: Option<&SourceModel>) -> Result<Vectors, Error> {
         let stop = self.stop.clone();
         let asked = move |vectors: Vectors| -> Vectors {
-            Box::new(vectors.map(move |vector| if stop.is_requested() { Err(load::interrupted()) } else { vector }))
+            Box::new(vectors.map(move |vector| if stop.is_requested() { Err(Error::stopped()) } else { vector }))
         };
         if let Some(model) = model {
             return Ok(asked(Box::new(model.vectors(self.seed, self.length()?).map(Ok))));

@@ -10,7 +10,6 @@ use flowloom_store::workload::Provenance;
 use crate::context::Context;
 use crate::error::Error;
 use crate::warning::Warning;
-use crate::workload::load::interrupted;
 
 /// What to keep of addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,7 +71,7 @@ pub fn book(options: &HostOptions, own_files: bool, context: Context<'_>) -> Res
             };
             let interrupt = context.interrupt();
             let pan = CryptoPan::from_key_file(path, &interrupt).map_err(|error| match interrupt.has_cut() {
-                true => interrupted(),
+                true => Error::stopped(),
                 false => Error::new(error).hint("make one with: head -c 32 /dev/urandom > FILE"),
             })?;
             Keep::Encrypted { pan: Box::new(pan), keep_special: options.keep_special }

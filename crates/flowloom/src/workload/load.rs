@@ -58,7 +58,7 @@ impl Iterator for Vectors {
     fn next(&mut self) -> Option<Self::Item> {
         self.read += 1;
         if self.read.is_multiple_of(ROUND) && self.stop.is_requested() {
-            return Some(Err(interrupted()));
+            return Some(Err(Error::stopped()));
         }
         let next = match &mut self.source {
             Source::File(reader) => reader.next()?.map_err(Error::new),
@@ -192,11 +192,6 @@ pub fn unreadable(error: FormatError) -> Error {
     Error::new(error).hint_if(hint)
 }
 
-/// The user stopped a conversion.
-pub fn interrupted() -> Error {
-    Error::interrupted("interrupted: nothing was written")
-}
-
 fn provenance(inputs: Vec<InputFile>) -> Provenance {
     Provenance { tool: concat!("flowloom ", env!("CARGO_PKG_VERSION")).to_owned(), inputs, ..Provenance::default() }
 }
@@ -228,7 +223,7 @@ fn vector_files(
     let interrupt = context.interrupt();
     // One is open at a time: there may be thousands.
     for path in paths {
-        let unreadable = |error| if interrupt.has_cut() { interrupted() } else { unreadable(error) };
+        let unreadable = |error| if interrupt.has_cut() { Error::stopped() } else { unreadable(error) };
         let input = Input::from_argument(path.clone());
         let mut file = VectorFile::open_until(&input, asked, &interrupt).map_err(unreadable)?;
         while let Some(vector) = file.next() {
@@ -285,7 +280,7 @@ fn flow_records(
     let interrupt = context.interrupt();
     let failed = |error: FlowError| {
         if interrupt.has_cut() {
-            return interrupted();
+            return Error::stopped();
         }
         let hint = error.hint();
         Error::new(error).hint_if(hint)
@@ -400,7 +395,7 @@ fn captures(
         sorter.push(vector).map_err(unreadable)
     })?;
     if extracted.interrupted {
-        return Err(interrupted());
+        return Err(Error::stopped());
     }
     let counted = tally.facts(Time::ZERO, extracted.provenance(), &[]);
     let facts = WorkloadFacts { capture: extracted.facts(), traffic: extracted.traffic(), ..counted };
@@ -417,5 +412,5 @@ fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
 }
 
 fn end_if_stopped(context: Context<'_>) -> Result<(), Error> {
-    if context.is_stopped() { Err(interrupted()) } else { Ok(()) }
+    if context.is_stopped() { Err(Error::stopped()) } else { Ok(()) }
 }

@@ -19,6 +19,7 @@ use crate::experiment::DatagramModel;
 use crate::extraction::{self, CaptureOptions};
 use crate::input::Kind;
 use crate::run::pipeline::Read;
+use crate::targets::folder;
 use crate::warning::Warning;
 use crate::workload::generation::{Blocks, Generation};
 use crate::workload::hosts::HostOptions;
@@ -234,11 +235,6 @@ fn length(facts: &WorkloadFacts) -> Duration {
 /// The last part of a path. Reports are handed on: they name files, not where they lie on somebody's disk.
 pub fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-}
-
-/// The folder that `file` is in.
-pub fn folder(file: &Path) -> &Path {
-    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A folder on the disk of the run folder, without folders that would be left over if nothing can be replayed.

@@ -118,7 +118,9 @@ impl Running {
 
     pub fn audit(&self) -> Vec<serde_json::Value> {
         let text = std::fs::read_to_string(self.folder.join("audit.jsonl")).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        // The last line may be just being written.
+        let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        lines.map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 }
 
