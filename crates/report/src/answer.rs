@@ -7,11 +7,11 @@ use crate::compare::{
     Comparison, Group, Judgement, Options, Verdict, compare_group_with_original, compare_groups, compare_with_original,
 };
 use crate::conclusion::Conclusion;
+use crate::connections::Connections;
 use crate::loops::Feedback;
 use crate::metric::Metric;
 use crate::run::Run;
 use crate::statistics::{QuantileRatio, Sample};
-use crate::summary::Connections;
 use crate::variant::Variant;
 use crate::words::thousands;
 

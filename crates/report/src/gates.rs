@@ -8,14 +8,14 @@ use flowloom_core::workload::Payload;
 use flowloom_store::run_folder::Point;
 
 use crate::compare::Comparison;
+use crate::connections::Connections;
 use crate::facts::{ClassFacts, DrawnBytes, DrawnPayload, Facts, Late, LiveFacts};
 use crate::metric::{Metric, Unit};
 use crate::plausibility::{LEAST_PACKETS, MOST_DROPPED, Plausibility};
 use crate::run::Run;
 use crate::silent::Silent;
-use crate::summary::Connections;
 use crate::verdict::Accounted;
-use crate::warning::Warning;
+use crate::warning::{GAVE_UP, Warning};
 use crate::words::{counted, thousands};
 
 /// One thing that was checked.
@@ -156,9 +156,6 @@ fn connections_gate(connections: Connections) -> Gate {
         wanted: "at most 1 % unfinished or given up",
     }
 }
-
-/// Why TCP gives up.
-pub(crate) const GAVE_UP: &str = "no acknowledgement for any retry (15 of data, 6 of a SYN)";
 
 /// Whether connections had payload of which not one byte arrived.
 fn nothing_arrived(run: &Run) -> bool {

@@ -5,7 +5,7 @@
 //! | `run`, `load`, `facts` | a run's measurements, read from its folder; what run.json says of it |
 //! | `class`, `active`, `exchanges`, `silent` | values by kind of connection; active connections over time; exchanges that did not end; flows that never sent |
 //! | `replications` | several seeds in one answer |
-//! | `quantities`, `summary`, `text`, `words` | a run in numbers; in words; counts in words |
+//! | `quantities`, `connections`, `summary`, `text`, `words` | a run in numbers; in words; counts in words |
 //! | `conclusion`, `worst` | what is concluded from a run; the verdict over several |
 //! | `gates`, `verdict`, `warning` | what is checked; how far a run can be trusted; what to do about it |
 //! | `loops` | which bytes were replayed in a closed loop, in an open one, and left out |
@@ -27,6 +27,7 @@ pub mod class_totals;
 mod columns;
 pub mod compare;
 pub mod conclusion;
+mod connections;
 pub mod dependence;
 pub mod describe;
 mod exchanges;
@@ -61,6 +62,7 @@ pub mod worst;
 
 pub use compare::{Comparison, compare_runs, compare_with_original};
 pub use conclusion::Conclusion;
+pub use connections::Connections;
 pub use facts::{Facts, HostFacts, Original};
 pub use load::LoadError;
 pub use run::Run;

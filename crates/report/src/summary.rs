@@ -6,12 +6,13 @@ use flowloom_core::workload::LinkSide;
 use flowloom_store::run_folder::Point;
 
 use crate::compare::Comparison;
+use crate::connections::Connections;
 use crate::gates::{Gate, gates, warnings};
 use crate::loops::Feedback;
 use crate::metric::Metric;
 use crate::plausibility::Plausibility;
 use crate::quantities::Quantities;
-use crate::run::{Measurements, Outcomes, Run};
+use crate::run::{Measurements, Run};
 use crate::verdict::Verdict;
 use crate::warning::Warning;
 
@@ -41,34 +42,6 @@ pub struct Throughput {
     pub right_to_left_bits_per_second: SeriesQuantities,
     /// Payload seen for the first time, both directions.
     pub goodput_bits_per_second: SeriesQuantities,
-}
-
-/// How connections ended.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Connections {
-    /// All that started in the window.
-    pub started: u64,
-    /// All data arrived.
-    pub completed: u64,
-    /// Reset before all data had arrived.
-    pub reset: u64,
-    /// TCP ended them before that by itself: it had sent a segment again as often as it does, and nothing was acknowledged.
-    pub gave_up: u64,
-    /// The run ended first, and a faster network would have let them finish.
-    pub unfinished: u64,
-    /// The end of the experiment cut them whatever the network did: what they wait for alone takes longer, or their own end in the
-    /// original lies behind the end of the run.
-    pub cut: u64,
-}
-
-impl Run {
-    /// How the connections of the window ended.
-    pub fn connections(&self) -> Connections {
-        let outcomes = self.measurements.outcomes;
-        let Outcomes { completed, reset, gave_up, unfinished } = outcomes;
-        let cut = self.facts.cut_connections.min(unfinished);
-        Connections { started: outcomes.started(), completed, reset, gave_up, unfinished: unfinished - cut, cut }
-    }
 }
 
 /// One direction of the link.

@@ -5,9 +5,11 @@ use serde::Serialize;
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
 
-use crate::gates::GAVE_UP;
 use crate::metric::Unit;
 use crate::words::{counted, thousands};
+
+/// Why TCP gives up.
+pub(crate) const GAVE_UP: &str = "no acknowledgement for any retry (15 of data, 6 of a SYN)";
 
 /// What the user should know about a run: a cause and, where there is one, a remedy.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -29,7 +29,6 @@ const COMMANDS: [&str; 33] = [
     "fit zwxq.pcap --anonymize -o OUT/f.toml",
     "fit zwxq.jsonl --anonymize --json",
     "fit zwxq.pcap --model swing -o OUT/swing.json --anonymize",
-    "fit zwxq.pcap --model harpoon -o OUT/harpoon.xml --anonymize",
     "overhead zwxq.parquet --anonymize --stack ethernet",
     "overhead zwxq.pcap --anonymize --stack ethernet --json",
     "model zwxq-load.toml -o OUT/m.parquet --anonymize",
