@@ -12,7 +12,7 @@ use crate::support::{Bench, Traffic};
 const SECRET: &str = "zwxq";
 
 /// Commands that take the option; `OUT` is a folder of outputs, whose names do not tell.
-const COMMANDS: [&str; 33] = [
+const COMMANDS: [&str; 32] = [
     "extract zwxq.pcap -o OUT/e.parquet --anonymize",
     "extract zwxq.pcap -o OUT/ej.parquet --anonymize --json",
     "convert zwxq.parquet -o OUT/c.jsonl --anonymize",
