@@ -81,7 +81,7 @@ fn split(line: &str, width: usize) -> Option<(&str, &str)> {
     let breaks = line.match_indices(' ').map(|(at, _)| at).filter(|at| *at > begin && !line[..*at].ends_with(' '));
     let fits = |at: &usize| line[..*at].chars().count() <= width;
     let all: Vec<usize> = breaks.collect();
-    let at = all.iter().copied().filter(fits).next_back().or_else(|| all.first().copied())?;
+    let at = all.iter().copied().rfind(fits).or_else(|| all.first().copied())?;
     Some((&line[..at], line[at..].trim_start()))
 }
 

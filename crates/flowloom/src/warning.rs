@@ -729,12 +729,7 @@ impl Warning {
                 "extract from the packets, or take the published setting, in which short waits are left out: waits = { min = \"500ms\", \
                  correct = \"none\" }"
             }
-            Warning::DatagramsNotReplayed { of_capture: false, .. } => {
-                "datagrams = \"as-seen\" in [workload] sends them"
-            }
-            Warning::DatagramsNotReplayed { of_capture: true, .. } => {
-                "datagrams = \"as-seen\" in [workload] sends them; --tcp-only keeps them out of the workload"
-            }
+            Warning::DatagramsNotReplayed { of_capture, .. } => how_to_send(*of_capture),
             Warning::DatagramsEvened { .. } => {
                 "extract the capture again, or read bytes and spans from such a run, not bursts or short queues"
             }
@@ -745,6 +740,14 @@ impl Warning {
             | Warning::DiskFull
             | Warning::Live(_) => return None,
         })
+    }
+}
+
+/// What lets a run send flows of datagrams, and keeps those `of_capture` out of a workload.
+fn how_to_send(of_capture: bool) -> &'static str {
+    match of_capture {
+        false => "datagrams = \"as-seen\" in [workload] sends them",
+        true => "datagrams = \"as-seen\" in [workload] sends them; --tcp-only keeps them out of the workload",
     }
 }
 

@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn what_no_border_cuts_stays_whole() {
         let whole = flow();
-        assert_eq!(parts(whole.clone(), Borders::every(MS(10_000))), [whole.clone()]);
+        assert_eq!(parts(whole.clone(), Borders::every(MS(10_000))), std::slice::from_ref(&whole));
         let connection = ConnectionVector { protocol: Protocol::Tcp, ..whole };
         assert_eq!(parts(connection.clone(), Borders::every(MS(1_000))), [connection]);
     }

@@ -236,6 +236,10 @@ fn other_payload(asked_bytes: u64, sent_bytes: u64, from_side: Option<&str>) -> 
     }
 }
 
+fn few_compared(share: &str) -> String {
+    format!("doubtful: the durations of only {share} of the connections are compared with the original's")
+}
+
 /// What an interruption leaves of results from `start_ns` to `end_ns`.
 fn interruption(start_ns: u64, end_ns: u64) -> String {
     let [start, end] = [start_ns, end_ns].map(Duration::from_nanos);
@@ -385,12 +389,7 @@ impl Warning {
             Warning::OtherPayload { asked_bytes, sent_bytes, from_side } => {
                 other_payload(*asked_bytes, *sent_bytes, *from_side)
             }
-            Warning::FewCompared { share } => {
-                format!(
-                    "doubtful: the durations of only {} of the connections are compared with the original's",
-                    percent(share)
-                )
-            }
+            Warning::FewCompared { share } => few_compared(&percent(share)),
             Warning::Kernel { text } | Warning::Other { text } => text.clone(),
         }
     }

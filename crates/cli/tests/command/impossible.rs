@@ -45,7 +45,8 @@ fn draws_of_ten_years_take_no_longer_than_others() {
 fn facts_that_cannot_be_are_refused_with_their_line() {
     let bench = Bench::new();
     let most = u64::MAX;
-    let cases: [(&str, fn(&mut Value)); 4] = [
+    type Change = fn(&mut Value);
+    let cases: [(&str, Change); 4] = [
         ("capture.datagrams.udp says", |capture| {
             capture["datagrams"]["udp"]["payload_bytes"] = json!({ "initiator": 0, "acceptor": u64::MAX })
         }),

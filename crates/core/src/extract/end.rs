@@ -303,7 +303,14 @@ impl End {
     }
 
     /// New data passed in order, in one ADU with the data before it if it is `inside`: `peer` is the other end.
-    pub fn note_write(&mut self, passed: &Passed, seen: &Seen, inside: bool, peer: &End) {
+    pub fn note_in_order(&mut self, passed: &Passed, seen: &Seen, inside: bool, peer: &End, min_rtt: Option<u64>) {
+        self.note_write(passed, seen, inside, peer);
+        self.note_flight(passed, inside, peer, min_rtt);
+        self.note_rate(passed, inside, peer);
+    }
+
+    /// The same data, as the pauses of its program need it.
+    fn note_write(&mut self, passed: &Passed, seen: &Seen, inside: bool, peer: &End) {
         let round_trip = self.transit().unwrap_or(0).saturating_add(peer.transit().unwrap_or(0));
         let Passed { start, end, at: now, .. } = *passed;
         let since = self.clock.since();
@@ -356,7 +363,7 @@ impl End {
     }
 
     /// The same data, as its first-flight window needs it.
-    pub fn note_flight(&mut self, passed: &Passed, inside: bool, peer: &End, min_rtt: Option<u64>) {
+    fn note_flight(&mut self, passed: &Passed, inside: bool, peer: &End, min_rtt: Option<u64>) {
         let Passed { start, end, at: now, .. } = *passed;
         let before = start - self.coverage.low();
         let mss = peer.mss.map_or(ASSUMED_MSS, u64::from);
@@ -364,7 +371,7 @@ impl End {
     }
 
     /// The same data, as its rate needs it.
-    pub fn note_rate(&mut self, passed: &Passed, inside: bool, peer: &End) {
+    fn note_rate(&mut self, passed: &Passed, inside: bool, peer: &End) {
         if self.data_segments <= FEW_SEGMENTS {
             return;
         }

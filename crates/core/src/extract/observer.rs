@@ -515,9 +515,7 @@ impl Observer {
         }
         own.data_segments = own.data_segments.saturating_add(1);
         if start == high && late.is_none() {
-            own.note_write(&passed, seen, inside, peer);
-            own.note_flight(&passed, inside, peer, min_rtt);
-            own.note_rate(&passed, inside, peer);
+            own.note_in_order(&passed, seen, inside, peer, min_rtt);
         } else {
             own.note_repair(end.max(high));
         }

@@ -26,7 +26,7 @@ pub fn habits(vector: &ConnectionVector, side: Side, model: &ReplayModel) -> Hab
 
 /// The rate that the end `side` does not exceed, in bytes of payload a second; `None` if it has none, or if rates are not replayed.
 pub fn sender_rate(vector: &ConnectionVector, side: Side, model: &ReplayModel) -> Option<NonZeroU32> {
-    let bits = vector.ends[side].rate.filter(|_| model.rate)?;
+    let bits = vector.ends[side].rate.filter(|bits| model.rate && *bits > 0)?;
     Some(NonZeroU32::new(u32::try_from(bits / 8).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN))
 }
 

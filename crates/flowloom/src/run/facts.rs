@@ -63,20 +63,11 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     let doubled = (keep_transit > 0).then_some(Warning::WaitsNotCorrected { connections: keep_transit });
     let not_met = if to_its_end { senders.not_met(summary) } else { Vec::new() };
     let of_host = observed.iter().flat_map(|observed| observed.warnings.iter().cloned().map(Warning::Live));
-    let asked = plan.window(config);
-    let clipped = setup.record_end(source).filter(|end| *end < asked.end).map(|end| {
-        let [start, asked, covered] = [asked.start, asked.end, end].map(Duration::from_nanos);
-        if start < covered {
-            Warning::RecordEnds { asked, covered }
-        } else {
-            Warning::WindowBehindRecord { start, covered }
-        }
-    });
     let own: Vec<Warning> = source
         .warnings
         .iter()
         .cloned()
-        .chain(clipped)
+        .chain(clipped(setup, config, source))
         .chain(assumed)
         .chain(fewer_active(source))
         .chain(doubled)
@@ -135,6 +126,17 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         topology: Some(topology),
         live: observed.zip(live.as_ref()).map(|(observed, options)| live::facts(observed, options)),
     }
+}
+
+/// The window lies behind the end of what the source has, or reaches beyond it.
+fn clipped(setup: &Setup<'_>, config: &Config, source: &Source) -> Option<Warning> {
+    let asked = setup.plan.window(config);
+    let end = setup.record_end(source).filter(|end| *end < asked.end)?;
+    let [start, asked, covered] = [asked.start, asked.end, end].map(Duration::from_nanos);
+    Some(match start < covered {
+        true => Warning::RecordEnds { asked, covered },
+        false => Warning::WindowBehindRecord { start, covered },
+    })
 }
 
 /// What a rate in percent is of, and the busiest second of the original, where it is known: " (105% of the mean; ...)".

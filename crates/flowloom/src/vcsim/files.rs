@@ -32,7 +32,7 @@ impl Folder {
     pub fn new(target: &Path, force: bool, inputs: &[PathBuf]) -> Result<Folder, Error> {
         check_folder(target, inputs)?;
         let is_empty = std::fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_none());
-        if std::fs::symlink_metadata(target).is_ok() && !is_empty && !(force && !target.exists()) {
+        if (target.exists() || !force) && !is_empty && std::fs::symlink_metadata(target).is_ok() {
             let name = target.display();
             if !target.join(ANSWER).is_file() {
                 return Err(Error::new(format_args!("{name} exists and holds no results of an internetwork"))

@@ -520,12 +520,13 @@ fn a_half_close_comes_back() {
     assert_eq!(tmix::read(original.as_bytes()).unwrap().0, vectors);
 }
 
-/// A body in the alternate spelling as files have it.
-/// A connection of a capture: 5 ms from the monitor to the initiator and back, 40 ms to the acceptor and back. Data units as side, bytes,
-/// first and last milliseconds, milliseconds of wait, and who waits.
-fn captured(pattern: Pattern, adus: &[(Side, u64, u64, u64, Option<u64>, Side)]) -> ConnectionVector {
+/// A data unit: side, bytes, first and last milliseconds, milliseconds of wait, and who waits.
+type Unit = (Side, u64, u64, u64, Option<u64>, Side);
+
+/// A connection of a capture: 5 ms from the monitor to the initiator and back, 40 ms to the acceptor and back.
+fn captured(pattern: Pattern, adus: &[Unit]) -> ConnectionVector {
     let ms = Duration::from_millis;
-    let adu = |&(side, bytes, first, last, wait, waiter): &(Side, u64, u64, u64, Option<u64>, Side)| Adu {
+    let adu = |&(side, bytes, first, last, wait, waiter): &Unit| Adu {
         side,
         bytes,
         missing_bytes: 0,
