@@ -30,7 +30,6 @@ pub(crate) const LARGE: u64 = 10 * 1_460;
 const ADUS: u64 = 5;
 
 const BBR_OVER_FULL: &str = "BBR over full drop-tail";
-const POLICER: &str = "a policer";
 
 /// How programs write large ADUs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -177,7 +176,7 @@ pub(crate) const CONDITIONS: [Condition; 24] = [
         },
         up_only: false,
     },
-    Condition { name: POLICER, make: |config| config.bottleneck.policer = bucket(CONGESTED), up_only: false },
+    Condition { name: "a policer", make: |config| config.bottleneck.policer = bucket(CONGESTED), up_only: false },
     Condition { name: "a shaper", make: |config| config.bottleneck.shaper = bucket(CONGESTED), up_only: false },
     Condition { name: "acknowledgements delayed by 40 ms", make: |config| acks(config, 40), up_only: false },
     Condition { name: "acknowledgements delayed by 200 ms", make: |config| acks(config, 200), up_only: false },
@@ -291,8 +290,6 @@ struct Found {
     short: [u64; 2],
     /// Pauses found where no program paused.
     wrong: u64,
-    /// Writes that follow each other at once found where there is one.
-    wrong_seams: u64,
 }
 
 impl Recorder for Found {
@@ -329,9 +326,7 @@ impl Recorder for Found {
                 end += adu.bytes;
                 found.remove(&end);
             }
-            let seams = found.values().filter(|length| **length == Duration::ZERO).count() as u64;
-            self.wrong_seams += seams;
-            self.wrong += found.len() as u64 - seams;
+            self.wrong += found.len() as u64;
         }
         Ok(())
     }
@@ -375,7 +370,6 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
                 let found = play(condition, &tcp::Config::of(*profile), *share, adus, writing);
                 all.large += found.large;
                 all.wrong = all.wrong.saturating_add(found.wrong);
-                all.wrong_seams = all.wrong_seams.saturating_add(found.wrong_seams);
             }
         }
         let ours = all.wrong as f64 * 1e3 / all.large as f64;
@@ -388,17 +382,6 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
         let row = Row::new(GROUP, name, SOURCE, Expected::AtMost(bar), ours);
         let departs = (row.verdict() == Verdict::Fails && is_both && condition.name == BBR_OVER_FULL).then(|| {
             "BBR paces single segments 4 to 60 ms apart there, as a program that writes one at a time does".to_owned()
-        });
-        rows.push(Row { departs, ..row });
-        let name = format!(
-            "{}{ways}: borders of writes found in 1,000 of {large} large data units written at once",
-            condition.name
-        );
-        let seams = all.wrong_seams as f64 * 1e3 / all.large as f64;
-        let row = Row::new(GROUP, name, SOURCE, Expected::AtMost(bar), seams);
-        let departs = (row.verdict() == Verdict::Fails && is_both && condition.name == POLICER).then(|| {
-            "some ends that lose data in both directions send smaller segments that push; the cause is not known"
-                .to_owned()
         });
         rows.push(Row { departs, ..row });
     }

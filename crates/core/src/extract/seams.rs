@@ -5,7 +5,8 @@
 //! and makes the other end acknowledge less often.
 //!
 //! Nothing else may explain the smaller segment. It was not cut to a window, it was not repaired, its sender has no smaller segments
-//! for full ones, and it was no piece of what an offload had merged. The size of a full segment must be known from the SYNs.
+//! for full ones, it was no piece of what an offload had merged, and it is not what SACK blocks left no room for when a full segment
+//! was sent again that was lost before the monitor. The size of a full segment must be known from the SYNs.
 
 use super::writes::{LEAST_FULL, MOST_OPTIONS};
 
@@ -31,6 +32,13 @@ impl Tail {
         };
         self.pushes && self.bytes + MOST_OPTIONS < full
     }
+
+    /// Whether this is what SACK blocks left no room for when a segment that filled the path was sent again: `before` of its bytes
+    /// came in the segment before.
+    fn is_rest(&self, before: u64) -> bool {
+        let is_whole = self.full.is_some_and(|full| before + self.bytes + MOST_OPTIONS >= full);
+        self.bytes <= MOST_OPTIONS && is_whole
+    }
 }
 
 /// The seams of one end.
@@ -40,6 +48,8 @@ pub(super) struct Seams {
     is_open: bool,
     /// The largest segment that did not push: its sender had more to send.
     filled: u64,
+    /// The payload bytes of the latest segment.
+    before: u64,
     /// The first byte of each write that followed another at once.
     list: Vec<u64>,
 }
@@ -59,7 +69,8 @@ impl Seams {
         if !tail.pushes {
             self.filled = self.filled.max(tail.bytes);
         }
-        self.is_open = is_free && tail.is_short(self.filled);
+        self.is_open = is_free && !tail.is_rest(self.before) && tail.is_short(self.filled);
+        self.before = tail.bytes;
     }
 
     /// Whatever the latest segment looked like, it does not tell.
@@ -117,6 +128,19 @@ mod tests {
         assert_eq!(seams(&[(1_200, false), (700, true), (1_200, true)]), [1_900]);
         let cut = [(300, false), (700, true), (499, true), (300, true), (9, true)];
         assert_eq!(seams(&cut), [1_499, 1_799], "segments below 536 bytes are never full");
+    }
+
+    /// 1,448 bytes that were lost, sent again beside a SACK block.
+    #[test]
+    fn the_rest_of_a_full_segment_is_no_write() {
+        assert_eq!(seams(&[(FULL, true), (FULL - 12, true), (12, true), (FULL, true)]), NONE);
+        assert_eq!(seams(&[(FULL - 12, true), (FULL - 20, true), (8, true), (FULL, true)]), NONE);
+        let more = MOST_OPTIONS + 1;
+        assert_eq!(
+            seams(&[(FULL, true), (FULL - more, true), (more, true), (FULL, true)]),
+            [2 * FULL - more, 2 * FULL]
+        );
+        assert_eq!(seams(&[(FULL, true), (700, true), (12, true), (FULL, true)]), [FULL + 700, FULL + 712]);
     }
 
     #[test]
