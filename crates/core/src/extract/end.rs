@@ -22,7 +22,7 @@ use super::seams::Tail;
 use super::seen::Seen;
 use super::transit::{Answered, HandshakeAnswer, NEVER, Timed};
 use super::undelayed::Undelayed;
-use super::writes::{self, First, Writes};
+use super::writes::{self, Acked, First, Writes};
 
 /// A jump by more than this many of the largest windows is suspicious (methods A.1.2).
 pub(super) const WINDOWS_PER_JUMP: u64 = 16;
@@ -43,8 +43,8 @@ struct Ambiguous {
     answer: HandshakeAnswer,
     /// [`Clock::since`] when it was taken.
     since: (u64, u32),
-    /// The shortest sample after it; [`NEVER`] if there is none.
-    shortest_other: u64,
+    /// The shortest sample after it, and [`Clock::since`] then; [`NEVER`] if there is none.
+    shortest_other: (u64, (u64, u32)),
     /// One of those was an answer of the end's TCP.
     at_once: bool,
 }
@@ -66,6 +66,7 @@ pub(super) struct End {
     pub min_transit: u64,
     /// [`Clock::since`] when that sample was taken.
     pub min_transit_since: (u64, u32),
+    /// What is not known of its handshake.
     ambiguous: Option<Box<Ambiguous>>,
     /// Transit times that no acknowledgement policy delayed.
     pub undelayed: Undelayed,
@@ -260,7 +261,7 @@ impl End {
         }
         self.at_once |= at_once;
         if let Some(ambiguous) = &mut self.ambiguous {
-            ambiguous.shortest_other = ambiguous.shortest_other.min(transit);
+            ambiguous.shortest_other = ambiguous.shortest_other.min((transit, self.clock.since()));
             ambiguous.at_once |= at_once;
         }
         if let Some(writes) = self.writes.as_mut().filter(|_| at_once) {
@@ -275,22 +276,25 @@ impl End {
         if since_first == since_last {
             self.undelayed.push(since_last);
         } else {
+            let since = self.clock.since();
             self.ambiguous =
-                Some(Box::new(Ambiguous { answer, since: self.clock.since(), shortest_other: NEVER, at_once: false }));
+                Some(Box::new(Ambiguous { answer, since, shortest_other: (NEVER, since), at_once: false }));
         }
     }
 
     /// Which copy of a repeated SYN or SYN/ACK the end answered (methods A.6): the first, if its TCP has never answered in less time, or
-    /// else the last. Returns by how much the sample is longer than from the last copy.
+    /// never so soon that the last can be meant, however long acknowledgements were delayed; or else the last. Returns by how much the
+    /// sample is longer than from the last copy.
     pub fn settle_handshake(&mut self) -> u64 {
         let Some(ambiguous) = self.ambiguous.take() else { return 0 };
         let Ambiguous { answer: HandshakeAnswer { since_first, since_last }, since, shortest_other, at_once } =
             *ambiguous;
-        if !at_once || shortest_other < since_first {
+        let (other, _) = shortest_other;
+        if !at_once || (other < since_first && other <= since_last.saturating_add(LONGEST_ACK_DELAY)) {
             self.undelayed.push(since_last);
             return 0;
         }
-        (self.min_transit, self.min_transit_since) = (since_first, since);
+        (self.min_transit, self.min_transit_since) = shortest_other.min((since_first, since));
         self.undelayed.push(since_first);
         since_first - since_last
     }
@@ -326,7 +330,6 @@ impl End {
             let delays = self.delays.get_or_insert_with(|| Box::new(Delays::new(start - first.bytes, first.since)));
             delays.passed(start, since, self.clock.known_tick());
         }
-        let scale = self.window_scale.and(peer.window_scale).unwrap_or(0);
         let sent = writes::Sent {
             start,
             end,
@@ -336,14 +339,23 @@ impl End {
             stamp,
             waited: self.clock.waited(),
             round_trip,
-            window: u64::from(peer.last_window) << scale,
             shut_out: peer.reads.as_ref().is_some_and(|reads| reads.was_closed_since(self.last_data)),
             inside,
             tail,
         };
-        let transit = self.transit();
-        let (acked, acked_at, first) = (self.acked, self.acked_at, self.first);
-        self.writes.get_or_insert_with(|| Box::new(Writes::new(transit, acked, acked_at, first))).sent(&sent);
+        self.writes(peer).sent(&sent);
+    }
+
+    fn writes(&mut self, peer: &End) -> &mut Writes {
+        let (transit, acked, first) = (self.transit(), self.acked_by(peer), self.first);
+        self.writes.get_or_insert_with(|| Box::new(Writes::new(transit, acked, first)))
+    }
+
+    /// What `peer` has told the end of its data so far.
+    pub fn acked_by(&self, peer: &End) -> Acked {
+        // The window of a SYN is not scaled (RFC 7323 section 2.2).
+        let edge = if peer.window_edge > 0 { peer.window_edge } else { self.acked + u64::from(peer.syn_window) };
+        Acked { ack: self.acked, at: self.acked_at, edge }
     }
 
     /// Payload of a full segment of it to `peer`; `None` where the SYN of the receiver does not tell.
@@ -428,9 +440,8 @@ impl End {
     }
 
     /// Something of its data up to `high` was lost or overtaken.
-    pub fn note_repair(&mut self, high: u64) {
-        let (transit, acked, acked_at, first) = (self.transit(), self.acked, self.acked_at, self.first);
-        self.writes.get_or_insert_with(|| Box::new(Writes::new(transit, acked, acked_at, first))).lost(high);
+    pub fn note_repair(&mut self, high: u64, peer: &End) {
+        self.writes(peer).lost(high);
         self.flight.lost();
         self.note_congestion();
     }

@@ -19,12 +19,13 @@ use super::end::{End, WINDOWS_PER_JUMP};
 use super::gaps::{Gaps, MissingBytes};
 use super::offload;
 use super::options::Missing;
+use super::rate::Rates;
 use super::recovery::{ASKING, COPY_WITH_ID, Duplicate, Late, Passed, Repair};
 use super::seen::Seen;
 use super::sequence;
 use super::syns::Syns;
 use super::transit::{Handshake, NEVER};
-use super::writes::Writes;
+use super::writes::{Acked, Writes};
 
 /// A jump in sequence numbers no capture gap explains (methods A.1.2).
 pub(super) const IMPOSSIBLE_JUMP: u64 = 1 << 30;
@@ -163,7 +164,7 @@ impl Observer {
                 + end.timed.heap_bytes()
                 + recovery
                 + end.writes.as_ref().map_or(0, |writes| writes.heap_bytes())
-                + end.rates.as_ref().map_or(0, |rates| rates.heap_bytes())
+                + end.rates.as_ref().map_or(0, |_| size_of::<Rates>())
                 + end.flight.heap_bytes()
                 + end.acks.as_ref().map_or(0, |_| size_of::<Acks>())
                 + end.reads.as_ref().map_or(0, |reads| reads.heap_bytes())
@@ -405,8 +406,9 @@ impl Observer {
         if let (Some(writes), Some(stamps)) = (&mut own.writes, seen.timestamps) {
             writes.echo(now, stamps.echo, own.clock.waited());
         }
+        let told = peer.acked_by(own);
         if let Some(writes) = &mut peer.writes {
-            writes.heard(now, ack, seen.window, seen.timestamps);
+            writes.heard(Acked { ack, at: now, ..told }, seen.window == 0, seen.timestamps);
         }
         let end = start + u64::from(seen.payload_bytes);
         let mut arrival = Arrival::default();
@@ -505,7 +507,7 @@ impl Observer {
                 return Arrival::default();
             }
             own.data_segments = own.data_segments.saturating_add(1);
-            own.note_repair(high);
+            own.note_repair(high, peer);
             let (situation, original) = (own.situation(min_rtt), own.timed.passing_of(start, end));
             if own.recovery().duplicate(passed, original, &situation) != Duplicate::Copy {
                 own.repeated = true;
@@ -517,7 +519,7 @@ impl Observer {
         if start == high && late.is_none() {
             own.note_in_order(&passed, seen, inside, peer, min_rtt);
         } else {
-            own.note_repair(end.max(high));
+            own.note_repair(end.max(high), peer);
         }
         if let Some((hole, opened)) = late {
             let late = Late { passed, hole, lag: now - opened, before_capture: start < first_seen };

@@ -166,11 +166,6 @@ impl Rates {
         let is_known = !all.differ && all.even.time > 0 && all.even.bytes.saturating_mul(2) >= bytes;
         is_known.then(|| all.even.bits_per_second())
     }
-
-    /// Bytes held.
-    pub fn heap_bytes(&self) -> usize {
-        size_of::<Rates>()
-    }
 }
 
 impl Run {

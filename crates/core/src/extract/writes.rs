@@ -78,8 +78,21 @@ struct Heard {
     at: u64,
     /// What the last acknowledged.
     ack: u64,
+    /// One past the last byte that they let the sender send.
+    edge: u64,
     /// The clock of the first.
     value: Option<u32>,
+}
+
+/// What a packet tells the sender of what it sent, or may send.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Acked {
+    /// What is acknowledged.
+    pub ack: u64,
+    /// When that passed.
+    pub at: u64,
+    /// One past the last byte that the sender may send.
+    pub edge: u64,
 }
 
 /// A pause at the byte `at` of an end's data.
@@ -135,8 +148,6 @@ pub(super) struct Sent {
     pub waited: Option<Waited>,
     /// The shortest round trip between both ends.
     pub round_trip: u64,
-    /// The window that the other end offered last.
-    pub window: u64,
     /// The other end did not read, at some time since the data before.
     pub shut_out: bool,
     /// It may follow a pause inside an ADU.
@@ -172,13 +183,14 @@ pub(super) struct Writes {
 }
 
 impl Writes {
-    /// `transit` is the transit of the sender's side that is known so far, `acked` what was acknowledged, at `acked_at`, and `first`
-    /// the sender's first segment.
-    pub fn new(transit: Option<u64>, acked: u64, acked_at: u64, first: First) -> Writes {
+    /// `transit` is the transit of the sender's side that is known so far, `acked` what was acknowledged, and `first` the sender's first
+    /// segment.
+    pub fn new(transit: Option<u64>, acked: Acked, first: First) -> Writes {
+        let Acked { ack, at, edge } = acked;
         let mut transits = Recent::default();
         transit.into_iter().for_each(|transit| transits.push(transit));
         Writes {
-            heard: VecDeque::from([Heard { first_at: acked_at, at: acked_at, ack: acked, value: None }]),
+            heard: VecDeque::from([Heard { first_at: at, at, ack, edge, value: None }]),
             transits,
             echoed: None,
             by_echo: None,
@@ -193,19 +205,22 @@ impl Writes {
         }
     }
 
-    /// A packet passed towards the sender.
-    pub fn heard(&mut self, now: u64, ack: u64, window: u16, timestamps: Option<Timestamps>) {
-        self.closed |= window == 0;
+    /// A packet passed towards the sender: what it acknowledges, one past the last byte that it lets the sender send, and whether it
+    /// `closes` the window.
+    pub fn heard(&mut self, Acked { ack, at: now, edge }: Acked, closes: bool, timestamps: Option<Timestamps>) {
+        self.closed |= closes;
         let portion = self.transits.short().unwrap_or(0) / PORTIONS;
         match self.heard.back_mut() {
-            Some(last) if now - last.first_at <= portion => (last.at, last.ack) = (now, ack.max(last.ack)),
+            Some(last) if now - last.first_at <= portion => {
+                (last.at, last.ack, last.edge) = (now, ack.max(last.ack), edge.max(last.edge));
+            }
             last => {
-                let ack = last.map_or(ack, |last| ack.max(last.ack));
+                let (ack, edge) = last.map_or((ack, edge), |last| (ack.max(last.ack), edge.max(last.edge)));
                 if self.heard.len() == MOST_HEARD {
                     self.heard.pop_front();
                 }
                 let value = timestamps.map(|stamps| stamps.value);
-                self.heard.push_back(Heard { first_at: now, at: now, ack, value });
+                self.heard.push_back(Heard { first_at: now, at: now, ack, edge, value });
             }
         }
     }
@@ -299,20 +314,20 @@ impl Writes {
         self.allowed = self.allowed.max(sent.end.saturating_sub(sent.acked));
         self.largest = self.largest.max(sent.end - sent.start);
         self.ran_dry =
-            sent.end - sent.start + MOST_OPTIONS < self.largest && self.window_had_room(sent.end, self.largest, sent);
+            sent.end - sent.start + MOST_OPTIONS < self.largest && self.window_had_room(sent.end + self.largest, sent);
         let may_end = sent.tail.pushes && sent.acked >= self.repaired_at;
-        let had_room = may_end && sent.tail.full.is_some_and(|full| self.window_had_room(sent.start, full, sent));
+        let had_room = may_end && sent.tail.full.is_some_and(|full| self.window_had_room(sent.start + full, sent));
         self.seams.sent(sent.start, &sent.tail, had_room);
         self.stamp = sent.stamp;
         self.closed = false;
     }
 
-    /// Whether the window that the sender knew of for certain when it sent `sent` had room for so many bytes from `start` on.
-    fn window_had_room(&self, start: u64, bytes: u64, sent: &Sent) -> bool {
+    /// Whether the window that the sender knew of for certain when it sent `sent` let it send all bytes before `end`.
+    fn window_had_room(&self, end: u64, sent: &Sent) -> bool {
         let Some(transit) = self.transits.short() else { return false };
         let late = answered_within(transit, sent.waited.unwrap_or_default().most);
         let known = self.heard.iter().rev().find(|heard| heard.first_at <= sent.now.saturating_sub(late));
-        known.or(self.heard.front()).is_some_and(|heard| start.saturating_sub(heard.ack) + bytes <= sent.window)
+        known.or(self.heard.front()).is_some_and(|heard| end <= heard.edge)
     }
 
     /// How long after the segment before the sender would have sent this one, if what it heard last had set it going; `None` if more

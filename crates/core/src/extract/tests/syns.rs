@@ -90,6 +90,8 @@ fn a_needless_syn_is_known_by_other_samples() {
     // A path of 1.5 s: no acknowledgement ever came sooner, so the first SYN was answered.
     assert_eq!(answered_after(1_500), [Some(1_500), Some(1), Some(1_501)]);
     assert_eq!(answered_after(1_700), [Some(1_500), Some(1), Some(1_501)]);
+    // One of 1.2 s at times: no acknowledgement is delayed so long that 0.5 s can be meant.
+    assert_eq!(answered_after(1_200), [Some(1_200), Some(1), Some(1_501)]);
     // A path of 500 ms: the first SYN was lost.
     assert_eq!(answered_after(500), [Some(500), Some(1), Some(501)]);
     assert_eq!(answered_after(700), [Some(500), Some(1), Some(501)]);
