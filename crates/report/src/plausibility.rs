@@ -249,8 +249,10 @@ impl ClassPlausibility {
         };
         let is_overloaded = (self.ignores_losses || directions.iter().any(is_explained))
             && self.retransmissions as f64 <= self.due_to_drops();
-        // Each copy makes a sender take one acknowledgement more for a duplicate, and send at most one segment again.
-        let not_of_copies = self.retransmissions.saturating_sub(self.copies) as f64;
+        // Each copy makes a sender take one acknowledgement more for a duplicate, and send at most one segment again. Many copies excuse
+        // no more than half of what is sent.
+        let of_copies = self.copies.min(self.data_packets / 2);
+        let not_of_copies = self.retransmissions.saturating_sub(of_copies) as f64;
         self.data_packets >= LEAST_PACKETS
             && not_of_copies > MOST_RETRANSMITTED * self.data_packets as f64
             && !is_overloaded
@@ -400,8 +402,8 @@ mod tests {
             found.warnings().iter().any(Warning::is_doubt)
         };
         assert_eq!(
-            [(0, 266), (500, 266), (500, 750), (500, 751)].map(|(c, r)| copied(c, r)),
-            [true, false, false, true]
+            [(0, 266), (500, 266), (500, 750), (500, 751), (2_000, 751)].map(|(c, r)| copied(c, r)),
+            [true, false, false, true, true]
         );
     }
 

@@ -261,7 +261,7 @@ impl Plausibility {
             let time = sending.active.saturating_sub(sending.paused);
             let class = &mut self.classes[usize::from(of.class)];
             class.lossy[from as usize].add(packets, losses.count(), rtt, time);
-            class.first_flights[from as usize] += losses.dropped_first().min(initial_window(of, side, config));
+            class.first_flights[from as usize] += losses.dropped_of_first(initial_window(of, side, config));
         }
         let response = config.classes[usize::from(of.class)].response();
         self.flows.add(of, from, response, conditions(losses, sending, side, &of.limits));

@@ -60,8 +60,9 @@ pub struct LossEvents {
     /// Packets sent until then belong to the latest event.
     until: Time,
     dropped: u64,
-    /// Of them, those of the first event.
+    /// Of them, those of the first event, and data packets that had arrived before it.
     dropped_first: u64,
+    arrived_before: u64,
     marked: u64,
     /// At the beginnings of the two last events whose numbers are powers of two.
     powers: [Moment; 2],
@@ -122,6 +123,9 @@ impl LossEvents {
     pub fn note(&mut self, signal: Signal, sent: Time, now: Time, [there, back]: [&Tally; 2]) {
         if self.events == 0 || sent > self.until {
             self.events += 1;
+            if self.events == 1 {
+                self.arrived_before = there.data;
+            }
             self.until = sent + Duration::from_nanos((there.last + back.last) * SPAN_QUARTERS / 4);
             let Self { dropped, marked, .. } = *self;
             self.latest = Moment { time: now, dropped, marked, there: *there, back: *back };
@@ -148,9 +152,10 @@ impl LossEvents {
         self.dropped
     }
 
-    /// Of them, those of the first loss event: until then the sender had no reason to slow down.
-    pub fn dropped_first(&self) -> u64 {
-        self.dropped_first
+    /// Of them, those of the first loss event that were among the first `window` data packets: the sender had no reason to slow down
+    /// before it had sent these.
+    pub fn dropped_of_first(&self, window: u64) -> u64 {
+        self.dropped_first.min(window.saturating_sub(self.arrived_before))
     }
 
     /// The later part of the flow; `None` with fewer than [`LEAST_LOSS_EVENTS`].
@@ -233,7 +238,8 @@ mod tests {
         let stretch = flow(2_000, &dropped).stretch().unwrap();
         assert_eq!((stretch.loss_events, stretch.dropped, stretch.data), (12, 24, 800));
         let events = flow(2_000, &dropped);
-        assert_eq!((events.dropped(), events.dropped_first()), (36, 3));
+        assert_eq!((events.dropped(), events.dropped_of_first(u64::MAX)), (36, 3));
+        assert_eq!(events.dropped_of_first(40), 0, "40 had arrived long before");
     }
 
     #[test]
