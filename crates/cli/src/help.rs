@@ -8,7 +8,7 @@ use crate::args::Cli;
 const USUAL_WIDTH: usize = 100;
 /// A second column is at least this wide.
 const LEAST_COLUMN: usize = 16;
-/// What goes on without a column stands this much further to the right.
+/// The indentation of a continued line that has no second column, beyond that of its first line.
 const HANG: usize = 4;
 
 /// The command line, with help for this terminal.
@@ -59,7 +59,7 @@ fn fit(text: &str, width: usize) -> String {
     fitted
 }
 
-/// Where a line goes on: below its second column, which begins behind two spaces or more, if that leaves room.
+/// The indentation of the lines that continue `line`: that of its second column, which two spaces or more precede, if there is room.
 fn hang(line: &str, width: usize) -> usize {
     let indent = line.len() - line.trim_start().len();
     if indent == 0 {

@@ -20,6 +20,7 @@ const VERSION: u64 = 1;
 const MOST_LINE_BYTES: usize = 256 << 20;
 
 #[derive(Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 struct Header<F> {
     format: String,
     version: u64,
@@ -155,14 +156,10 @@ impl ReadVectors for JsonLinesReader {
     }
 }
 
-/// What is wrong with one line, without the number that this line has by itself and the names of types.
+/// What is wrong with a line, without the number that this line has by itself.
 fn worded(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let of_line = format!(" at line {} column {}", error.line(), error.column());
     let place = if error.column() > 0 { format!(" (column {})", error.column()) } else { String::new() };
-    let said = said.strip_suffix(&of_line).unwrap_or(&said);
-    let words = said.split(' ').filter(|word| *word != "struct");
-    let words =
-        words.map(|word| if word.starts_with("Stored") || word.starts_with("Header") { "an object" } else { word });
-    words.collect::<Vec<_>>().join(" ") + &place
+    said.strip_suffix(&of_line).unwrap_or(&said).to_owned() + &place
 }

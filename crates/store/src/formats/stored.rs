@@ -18,7 +18,7 @@ macro_rules! record {
     ($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty),* $(,)?; $($option:ident: $inner:ty),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-        #[serde(deny_unknown_fields)]
+        #[serde(deny_unknown_fields, expecting = "an object")]
         pub(super) struct $name {
             $(pub $field: $type,)*
             $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $option: Option<$inner>,)*

@@ -86,34 +86,36 @@ impl StagedFile {
     /// had the name, or the whole file.
     ///
     /// # Errors
-    /// If it cannot be on the disk, or cannot have that name. If something else took the name meanwhile that the file does not
-    /// replace, the file stays under its temporary name, which the error tells.
+    /// If it cannot be on the disk, or cannot have that name, as where something else took it meanwhile that the file does not replace:
+    /// then it stays under its temporary name, which the error tells.
     pub(crate) fn commit(self) -> io::Result<Option<PathBuf>> {
         let Some(Waiting { temporary, end, replaces, file }) = self.waiting else { return Ok(None) };
         file.sync_all()?;
-        let is_file = fs::symlink_metadata(&end).map(|found| found.is_file());
-        let named = match is_file {
-            Ok(true) if replaces => temporary.persist(&end),
+        let there = fs::symlink_metadata(&end);
+        let named = match &there {
+            Ok(found) if replaces && found.is_file() => temporary.persist(&end),
             // Nothing but a regular file is replaced; this refuses what is there.
-            _ => temporary.persist_noclobber(&end),
+            _ => temporary.persist_noclobber(&end).or_else(|failed| match failed.error.kind() {
+                // Some file systems can neither rename without replacing nor link.
+                kind if kind != io::ErrorKind::AlreadyExists && there.is_err() => failed.path.persist(&end),
+                _ => Err(failed),
+            }),
         };
-        named.map_err(|failed| match failed.error.kind() {
-            io::ErrorKind::AlreadyExists => kept(failed.path, failed.error.kind()),
-            _ => failed.error,
-        })?;
+        named.map_err(|failed| kept(failed.path, &failed.error))?;
         sync_entries(folder_of(&end))?;
         Ok(Some(end))
     }
 }
 
-/// Keeps what was written for a name that was taken meanwhile, and says where.
-fn kept(temporary: TempPath, kind: io::ErrorKind) -> io::Error {
+/// Keeps what was written and could not get its name, and says where.
+fn kept(temporary: TempPath, why: &io::Error) -> io::Error {
     let shown = temporary.display().to_string();
+    let problem = match why.kind() {
+        io::ErrorKind::AlreadyExists => "this name was taken meanwhile, and nothing was replaced".to_owned(),
+        _ => why.to_string(),
+    };
     match temporary.keep() {
-        Ok(_) => io::Error::new(
-            kind,
-            format!("this name was taken meanwhile, and nothing was replaced; what was written is in {shown}"),
-        ),
+        Ok(_) => io::Error::new(why.kind(), format!("{problem}; what was written is in {shown}")),
         Err(error) => error.error,
     }
 }

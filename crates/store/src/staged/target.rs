@@ -36,6 +36,9 @@ impl Target {
         match fs::metadata(path) {
             Ok(found) => Target::of_type(path, found.file_type()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+                    return Err(io::Error::new(io::ErrorKind::NotADirectory, "there is no such folder"));
+                }
                 let end = real(path)?;
                 Ok(if fs::symlink_metadata(path).is_ok() { Target::Dangling(end) } else { Target::Free(end) })
             }
@@ -91,7 +94,8 @@ fn is_descriptor(path: &Path) -> bool {
 /// # Errors
 /// Links that lead in a circle.
 pub fn real(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_owned();
+    // With a slash behind it a link is the folder that it leads to.
+    let mut path: PathBuf = path.components().collect();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&path) {
             Ok(end) => path = beside(&path, &end),
@@ -149,6 +153,9 @@ mod tests {
             assert_eq!(Target::of(&at(name)).unwrap(), wanted, "{name}");
         }
         Target::of(&at("circle")).unwrap_err();
+        let slash = Target::of(&at("none/")).unwrap_err().to_string();
+        assert_eq!(slash, "there is no such folder");
+        assert_eq!(real(&at("to-folder/")).unwrap(), at("folder"));
         let open = File::open(at("file")).unwrap();
         let name = format!("/proc/self/fd/{}", open.as_raw_fd());
         assert_eq!(Target::of(Path::new(&name)).unwrap(), Target::Device, "what somebody has open stays open");

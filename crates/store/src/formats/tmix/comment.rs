@@ -56,8 +56,26 @@ impl Told {
             vector.ends[side].min_transit = transit.map(Duration::from_nanos);
             vector.ends[side].lead_in = lead_in.map(Duration::from_nanos);
         }
-        if self.from_right {
-            vector.initiator_side = LinkSide::Right;
+        vector.initiator_side = if self.from_right { LinkSide::Right } else { LinkSide::Left };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_decides_the_side_of_the_link() {
+        for (side, told) in [(LinkSide::Right, LinkSide::Left), (LinkSide::Left, LinkSide::Right)] {
+            // As the name of the file says, and as it was.
+            let mut vector = ConnectionVector { initiator_side: side, ..ConnectionVector::default() };
+            let mut original = ConnectionVector { initiator_side: told, ..ConnectionVector::default() };
+            original.ends.initiator.min_transit = Some(Duration::from_millis(5));
+            Told::read(Told::comment(&original).unwrap().as_bytes()).unwrap().put(&mut vector);
+            assert_eq!(
+                (vector.initiator_side, vector.ends.initiator.min_transit),
+                (told, Some(Duration::from_millis(5)))
+            );
         }
     }
 }
