@@ -57,7 +57,7 @@ pub fn parts(vector: ConnectionVector, borders: Borders) -> Vec<ConnectionVector
     for side in Side::BOTH {
         for (adu, known) in vector.adus_with_datagrams(side) {
             let span = adu.seen.unwrap_or(whole);
-            if adu.packets.unwrap_or(1) > 1 && known.is_empty() || adu.seen.is_none() {
+            if known.is_empty() && (adu.packets != Some(1) || adu.seen.is_none() || u32::try_from(adu.bytes).is_err()) {
                 // As a replay sends what is not known one by one.
                 let mut rest = Run::new(span.first, span.length(), adu.packets.unwrap_or(1), adu.bytes);
                 while let Some(run) = rest {
@@ -375,9 +375,15 @@ mod tests {
         assert_eq!(adus, [(at(900), 50, Some(1)), (at(1_000), 500, Some(10)), (at(2_000), 451, Some(9))]);
         vector.adus[0] = Adu { bytes: 3_000, packets: None, seen: None, ..vector.adus[0] };
         vector.lifetime = Some(MS(2_000));
-        let cut = parts(vector, Borders::every(MS(1_000)));
+        let cut = parts(vector.clone(), Borders::every(MS(1_000)));
         let adus: Vec<_> = cut.iter().map(|part| (part.start, part.adus[0].bytes)).collect();
         assert_eq!(adus, [(at(900), 1_000), (at(1_900), 1_000), (at(2_900), 1_000)]);
+        // Six gigabytes in 2 s.
+        vector.adus[0].bytes = 6_000_000_000;
+        vector.adus[0].seen = Some(Span { first: Duration::ZERO, last: MS(2_000) });
+        let bytes: Vec<u64> = parts(vector, Borders::every(MS(1_000))).iter().map(|part| part.adus[0].bytes).collect();
+        assert_eq!(bytes.iter().sum::<u64>(), 6_000_000_000);
+        assert!(bytes[1].abs_diff(3_000_000_000) < 10_000, "{bytes:?}");
     }
 
     #[test]

@@ -326,8 +326,10 @@ impl Leaf {
             let remarks = parameters.iter().flat_map(|(key, parameter)| {
                 let function = parameter.function(tables).ok();
                 let share = function.as_ref().map_or(0.0, Function::clipped);
-                let clipped = (share > 0.0)
-                    .then(|| format!("{key}: {} % of what is drawn is clipped", three_digits(100.0 * share)));
+                let percent = 100.0 * share;
+                // What is hardly clipped is not "0.0 %".
+                let shown = if percent < 0.1 { three_digits(percent) } else { format!("{percent:.1}") };
+                let clipped = (share > 0.0).then(|| format!("{key}: {shown} % of what is drawn is clipped"));
                 let endless = function.filter(|function| !function.has_mean());
                 let endless = endless.map(|_| format!("{key} has no mean, so that no load can be expected"));
                 [clipped, endless].into_iter().flatten()

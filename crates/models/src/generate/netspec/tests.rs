@@ -231,7 +231,7 @@ fn what_is_clipped_or_has_no_mean_is_said() {
     let remarks = |traffic| Netspec::new(vec![leaf(traffic, Transport::Tcp)]).remarks();
     let blocksize = Parameter::Call(Call { min: Some(34.166_667), ..Call::new("ftpItemSize") });
     let said = remarks(Traffic::Burst { blocksize, period: number(1.0) });
-    assert_eq!(said, ["blocksize: 10.00 % of what is drawn is clipped"]);
+    assert_eq!(said, ["blocksize: 10.0 % of what is drawn is clipped"]);
     let said = remarks(Traffic::Www { lambda: 1.0, shape: 0.5, min: 1.0 });
     assert_eq!(said, ["www: a shape of 0.5 has no mean, so that the load grows with the run"]);
     assert!(remarks(Traffic::Ftp { lambda: 1.0 }).is_empty());
