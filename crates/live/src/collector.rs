@@ -184,7 +184,10 @@ impl Collector {
     pub fn cut(&mut self, config: &Config) -> Option<Over> {
         let (&serial, open) = self.open.first_key_value()?;
         let closed = Closed::without_packets(&open.classed, config);
-        self.over(serial, closed)
+        let mut over = self.over(serial, closed)?;
+        // The emulator counted, and did not come to say it.
+        over.record.carried_bytes = None;
+        Some(over)
     }
 
     /// The vector of a connection that is not over.

@@ -139,7 +139,7 @@ pub fn calibrate(file: &Path, options: &CalibrateOptions, context: Context<'_>) 
         context.warn(&Warning::RunsTooShort);
     }
     if let Some(folder) = &options.target {
-        job.save(&rows, &sources, folder, file)?;
+        job.save(&rows, &sources, (folder, options.replace), file)?;
     }
     Ok(Calibrated { text: job.text(&rows, file, options), json: job.object(&rows) })
 }
@@ -389,7 +389,13 @@ impl<'a> Job<'a> {
 
     /// Writes the table, and an experiment with the rates of each load: a new folder gets its name when all is in it, and files in a folder
     /// that exists get theirs together.
-    fn save(&self, rows: &[Row], sources: &[Source], folder: &Path, experiment: &Path) -> Result<(), Error> {
+    fn save(
+        &self,
+        rows: &[Row],
+        sources: &[Source],
+        (folder, replace): (&Path, bool),
+        experiment: &Path,
+    ) -> Result<(), Error> {
         let mut pages = vec![(TABLE.to_owned(), format!("{:#}\n", self.object(rows)))];
         for row in rows {
             let mut loaded = self.experiment.clone();
@@ -401,7 +407,7 @@ impl<'a> Job<'a> {
             pages.iter().map(|(name, text)| (folder.join(name), text.clone())).collect()
         };
         if folder.is_dir() {
-            return write_pages(&within(folder), true);
+            return write_pages(&within(folder), replace);
         }
         let cannot = |error| Error::new(format_args!("{}: {error}", folder.display()));
         let end = real(folder).map_err(cannot)?;
@@ -432,7 +438,11 @@ fn check_folder(folder: &Path, replace: bool, file: &Path, loads: &[f64]) -> Res
     if is_there && std::fs::metadata(folder).is_ok_and(|found| !found.is_dir()) {
         return Err(Error::new(format_args!("{shown}: is no folder")).hint("give another name to -o"));
     }
-    let names = loads.iter().map(|load| name_of(*load, file)).chain([TABLE.to_owned()]);
+    let names: Vec<String> = loads.iter().map(|load| name_of(*load, file)).chain([TABLE.to_owned()]).collect();
+    if let Some(at) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+        return Err(Error::usage(format_args!("two loads would both be written to {}", names[at]))
+            .hint("name loads that differ in their first three digits, or leave -o out"));
+    }
     names.into_iter().try_for_each(|name| check_target(&folder.join(name), replace, &[file.to_owned()]))
 }
 

@@ -7,7 +7,6 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{ConnectionVector, Protocol};
 use flowloom_sim::{Classed, Config, Origin};
-use flowloom_store::interrupt::Interrupt;
 
 use crate::context::Context;
 use crate::error::Error;
@@ -53,7 +52,7 @@ const MEMORY_OF_ACTIVE: u64 = 12_000;
 /// # Errors
 /// Those of [`run`](super::run) that show before anything is sent.
 pub fn plan(experiment: &Experiment, options: &RunOptions, context: Context<'_>) -> Result<Needs, Error> {
-    let plan = Plan::of_experiment(experiment.clone(), options, &Interrupt::never())?;
+    let plan = Plan::of_experiment(experiment.clone(), options, &context.interrupt())?;
     let shape = plan.experiment.network.shape()?;
     let sources = workloads(&plan, &options.capture, context)?;
     let senders = Senders::new(&plan.experiment, &shape, plan.has_workload(), datagram_flows(&sources))?;

@@ -94,7 +94,7 @@ pub fn set_window_clamp(socket: impl AsFd, bytes: u32) -> io::Result<()> {
 /// SO_MAX_PACING_RATE: TCP spaces what it sends for the first time so that it sends no faster, in bytes of payload a second.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel refuses it.
 pub fn set_max_pacing_rate(socket: impl AsFd, bytes: u32) -> io::Result<()> {
     set_integer(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, c_int::try_from(bytes).unwrap_or(c_int::MAX))
 }

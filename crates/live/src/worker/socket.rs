@@ -180,7 +180,7 @@ impl Socket {
     /// Sends no more than so many bytes of payload a second.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel refuses it.
     pub fn set_rate(&self, bytes: u32) -> io::Result<()> {
         sys::set_max_pacing_rate(self, bytes)
     }
