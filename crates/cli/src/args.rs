@@ -9,11 +9,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use flowloom::report::export;
 use flowloom::store::formats::Format;
 use flowloom::time::Duration;
-use flowloom::units::{Limit, Rate};
+use flowloom::units::Rate;
 
-use flowloom::experiment::{self, MOST_HOSTS, Quantity, RateChoice, Vary};
+use flowloom::experiment::{MOST_HOSTS, Quantity, Vary};
 use flowloom::input::Kind;
-use flowloom::{Driver, HostOptions, LiveCapture, Overrides};
+use flowloom::{Driver, HostOptions, LiveCapture};
 
 mod compare;
 mod fit;
@@ -21,6 +21,7 @@ mod lab;
 mod lab_members;
 mod model;
 mod overhead;
+mod settings;
 mod shared;
 
 pub use compare::Compare;
@@ -29,8 +30,9 @@ pub use lab::{Lab, LabCheck, LabCommand, LabFormat, LabRun, ScriptForm};
 pub use lab_members::{Agent, LabAdmit, LabEnrol, LabInit, LabInvite, LabLogs, LabMembers, LabRevoke, LabStatus};
 pub use model::{Calculation, Model, PipeModel, QueueModel};
 pub use overhead::Overhead;
+pub use settings::Settings;
 pub use shared::{Capture, Form, GuestSide, Load};
-use shared::{rate, seed, whole};
+use shared::{seed, whole};
 
 const TERMS_AND_EXIT_CODES: &str = "\
 Terms:
@@ -164,7 +166,10 @@ Options replace the values of an experiment file; docs/reference/experiment.md l
 Examples:
   flowloom run campus.pcap
   flowloom run campus.parquet --rate 105% --queue 500p -o runs/tight
+  flowloom run campus.pcap --rate 105% --queue fq-codel --profile linux --congestion bbr
+  flowloom run experiment.toml --set tcp.ecn=on --dry-run
   flowloom run experiment.toml --json
+  flowloom run runs/tight --queue codel
   sudo flowloom run experiment.toml --on live
   flowloom run multiplexing.spec")]
     Run(Box<Run>),
@@ -302,6 +307,9 @@ pub struct Shell {
     /// Replace the run folder if it exists
     #[arg(long)]
     pub force: bool,
+    /// Values that replace those of the experiment
+    #[command(flatten)]
+    pub settings: Settings,
     /// Program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
@@ -568,8 +576,8 @@ pub enum EventQueue {
 /// `flowloom run`
 #[derive(Debug, Args)]
 pub struct Run {
-    /// Captures, a workload, other vector files, an experiment (.toml), or a VCSIM specification (.spec: cells over virtual
-    /// circuits); "-" reads a capture from standard input
+    /// Captures, a workload, other vector files, an experiment (.toml), a run folder (to run it again), or a VCSIM
+    /// specification (.spec: cells over virtual circuits); "-" reads a capture from standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Run folder to write [default: runs/NAME-DATE-TIME; none for a specification]
@@ -578,32 +586,19 @@ pub struct Run {
     /// Replace the run folder and the file of --cell-trace if they exist
     #[arg(long, help_heading = "Run")]
     pub force: bool,
+    /// Print the experiment with all its values, and what it needs, instead of running it
+    #[arg(long, conflicts_with_all = ["output", "force"], help_heading = "Run")]
+    pub dry_run: bool,
     /// Where to run: sim (packet simulator), live (kernel TCP on this host, in real time) or lab:HOSTS.toml (kernel TCP on the
-    /// hosts of a lab, over a path emulated by this host)
-    #[arg(long, value_name = "DRIVER", default_value = "sim", help_heading = "Run")]
-    pub on: Driver,
+    /// hosts of a lab, over a path emulated by this host) [default: sim]
+    #[arg(long, value_name = "DRIVER", help_heading = "Run")]
+    pub on: Option<Driver>,
     /// With --on lab:HOSTS.toml: folder of the lab's controller [default: lab]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     pub lab: Option<PathBuf>,
-    /// Rate of the bottleneck: "496mbit", 496000000 (bit/s), "unlimited", or "105%" (of the mean load offered in the busier
-    /// direction) [default: 1gbit, or twice the peak rate of the capture if that is more]
-    #[arg(long, value_parser = rate::<Quantity<RateChoice>>, allow_hyphen_values = true, help_heading = "Network")]
-    pub rate: Option<Quantity<RateChoice>>,
-    /// One-way propagation delay of the bottleneck [default: 0ms]
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Network")]
-    pub delay: Option<Quantity<Duration>>,
-    /// Queue limit of the bottleneck: "65000p" in packets or "64k" in bytes [default: 65000p]
-    #[arg(long, value_name = "LIMIT", allow_hyphen_values = true, help_heading = "Network")]
-    pub queue: Option<Quantity<Limit>>,
-    /// Waits shorter than this are not replayed [default: 0ms, all are]
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Workload")]
-    pub wait_min: Option<Quantity<Duration>>,
-    /// Subtract network time from measured waits [default: ostt]
-    #[arg(long, value_enum, value_name = "NAME", help_heading = "Workload")]
-    pub wait_correct: Option<CorrectionChoice>,
-    /// Time during which connections start [default: the length of the capture]
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Workload")]
-    pub duration: Option<Quantity<Duration>>,
+    /// Values that replace those of the experiment
+    #[command(flatten)]
+    pub settings: Settings,
     /// Seed; may be repeated, for a run with each
     #[arg(long = "seed", value_name = "N", value_parser = seed, allow_negative_numbers = true, help_heading = "Run")]
     pub seeds: Vec<u64>,
@@ -630,40 +625,6 @@ pub struct Run {
     /// How to answer
     #[command(flatten)]
     pub form: Form,
-}
-
-impl Run {
-    /// Values that replace those of the experiment.
-    pub fn overrides(&self) -> Overrides {
-        Overrides {
-            rate: self.rate.clone(),
-            delay: self.delay.clone(),
-            queue: self.queue.clone(),
-            wait_min: self.wait_min.clone(),
-            wait_correct: self.wait_correct.map(Into::into),
-            duration: self.duration.clone(),
-            seeds: self.seeds.clone(),
-            vary: self.vary.clone(),
-        }
-    }
-}
-
-/// What is taken off a measured wait before it is replayed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CorrectionChoice {
-    /// None: replay waits as measured
-    None,
-    /// Subtract the time from the monitor to the waiting end and back, as it is replayed
-    Ostt,
-}
-
-impl From<CorrectionChoice> for experiment::Correction {
-    fn from(choice: CorrectionChoice) -> experiment::Correction {
-        match choice {
-            CorrectionChoice::None => experiment::Correction::None,
-            CorrectionChoice::Ostt => experiment::Correction::Ostt,
-        }
-    }
 }
 
 /// `flowloom report`

@@ -125,7 +125,7 @@ fn members(command: &LabMembers, quiet: bool, manner: impl Fn(args::Form) -> Man
 fn prepare(command: &Command) -> Result<(), Error> {
     match command {
         // Without root, a live run is root of a user namespace.
-        Command::Run(args) if args.on == Driver::Live => drop(enter_user_namespace().map_err(Error::new)?),
+        Command::Run(args) if args.on == Some(Driver::Live) => drop(enter_user_namespace().map_err(Error::new)?),
         Command::Shell(_) => drop(enter_user_namespace().map_err(Error::new)?),
         // What interrupts it the run decides.
         Command::LiveSide(_) => return enter_user_namespace().map(drop).map_err(Error::new),

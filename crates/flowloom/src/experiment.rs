@@ -26,6 +26,7 @@ mod replay;
 mod rtt;
 mod schema;
 mod set;
+mod settings;
 mod sources;
 mod vary;
 mod workload;
@@ -33,12 +34,15 @@ mod workload;
 pub use causes::causes;
 pub use diagnosis::explain;
 use diagnosis::located;
+use keys::Written;
 pub use keys::{Experiment, Measure, Run};
 use nodes::with_whole_numbers;
 pub use page::keys_page;
 use pruned::{covers, follows, pruned, without};
 pub use schema::schema;
 use set::set;
+
+pub use settings::{SHORT_NAMES, Setting};
 
 pub use live::{Devices, Live, MOST_HOSTS, MOST_WORKERS};
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
@@ -133,9 +137,15 @@ impl Experiment {
     /// # Errors
     /// There is no such key, the value is none of it, or it is not possible beside the others.
     pub fn with(self, key: &str, value: &str) -> Result<Experiment, Error> {
-        let (source, mut written) = (self.workload.source, self.written);
+        let mut written = self.written.clone();
         set(&mut written.table, key, value)?;
-        let text = toml::to_string(&written.table).map_err(|error| Error::usage(format_args!("{key}: {error}")))?;
+        self.rewritten(written)
+    }
+
+    /// The experiment of other keys.
+    fn rewritten(self, written: Written) -> Result<Experiment, Error> {
+        let source = self.workload.source;
+        let text = toml::to_string(&written.table).map_err(Error::usage)?;
         // The text is not the user's: its places mean nothing, only their order.
         let experiment = Experiment::parse(&text, "").map_err(Error::nowhere)?;
         let mut experiment = experiment.relative_to(&written.folder);
@@ -204,6 +214,19 @@ impl Experiment {
         self.workload.anonymize();
         let traces = &mut self.network.bottleneck.trace;
         *traces = traces.as_ref().map(|trace| trace.map(|_| PathBuf::from("trace")));
+    }
+
+    /// The keys that were given, without defaults, and the folder that their paths are relative to; nothing where fields were changed in other
+    /// ways than [`Experiment::with`] does it.
+    pub(crate) fn keys(&self) -> Option<(String, PathBuf)> {
+        let text = toml::to_string(&self.written.table).ok()?;
+        let again = Experiment::parse(&text, "").ok()?.relative_to(&self.written.folder);
+        (again == *self).then(|| (text, self.written.folder.clone()))
+    }
+
+    /// The experiment of [`Experiment::keys`].
+    pub(crate) fn of_keys(keys: &str, folder: &Path) -> Result<Experiment, Error> {
+        Ok(Experiment::parse(keys, "").map_err(Error::nowhere)?.relative_to(folder))
     }
 
     /// The experiment as a file that would repeat it.

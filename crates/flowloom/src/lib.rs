@@ -90,7 +90,7 @@ pub use make::{MakeOptions, make};
 pub use overhead::{Datagrams, OverheadOptions, overhead};
 pub use queue_model::{Boundaries, QueueAnswer, QueueModelOptions, queue_model, queue_text};
 pub use rates::RateOptions;
-pub use run::{Driver, Needs, Overrides, Ran, RunOptions, plan, run, run_files};
+pub use run::{Driver, Needs, Ran, RunOptions, plan, plan_files, run, run_files};
 pub use vcsim::{Nodes, SpecificationFinding, VcsimOptions, VcsimResults, run_vcsim};
 pub use warning::Warning;
 pub use workload::{HostChoice, HostOptions, Made, load_json};

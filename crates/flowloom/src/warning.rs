@@ -150,6 +150,11 @@ pub enum Warning {
         /// How many were not begun.
         not_begun: usize,
     },
+    /// What a run read has changed since the run that it was to repeat.
+    InputChanged {
+        /// Its name.
+        name: String,
+    },
     /// Flow records were damaged, incomplete or estimated.
     FlowRecords {
         /// Kind of the finding.
@@ -371,6 +376,7 @@ impl Warning {
             Warning::ExtractionInterrupted { .. } | Warning::SimulationInterrupted | Warning::SeedsNotBegun { .. } => {
                 "interrupted"
             }
+            Warning::InputChanged { .. } => "input_changed",
             Warning::FlowRecords { finding, .. } => finding.kind(),
             Warning::MalformedFlowMessages { .. } => "malformed_flow_messages",
             Warning::Format { .. } => "format",
@@ -504,6 +510,7 @@ impl Warning {
             | Warning::ExtractionInterrupted { .. }
             | Warning::SimulationInterrupted
             | Warning::SeedsNotBegun { .. }
+            | Warning::InputChanged { .. }
             | Warning::LoadMissed { .. }
             | Warning::LoadDrifts { .. }
             | Warning::Empty
@@ -636,6 +643,9 @@ impl Warning {
                 let were = if *not_begun == 1 { "was" } else { "were" };
                 format!("interrupted: of {} {not_begun} {were} not begun", counted(*seeds as u64, "seed"))
             }
+            Warning::InputChanged { name } => {
+                format!("{name} is not what the earlier run read: this run repeats its settings, not its workload")
+            }
             _ => return None,
         })
     }
@@ -686,6 +696,7 @@ impl Warning {
             Warning::ExtractionInterrupted { .. } => "the part that was read is kept",
             Warning::SimulationInterrupted => "run it again for the rest",
             Warning::SeedsNotBegun { .. } => "run them with --seed into a folder of their own",
+            Warning::InputChanged { .. } => "give the file as it was then, or take workload.parquet of the earlier run",
             Warning::FlowRecords { finding, .. } => finding.remedy(),
             Warning::MalformedFlowMessages { .. } => "ask the exporter's maker",
             Warning::CutFlowFile => "collect it again",

@@ -39,6 +39,9 @@ pub struct Facts {
     pub experiment: String,
     /// The command that makes the run again.
     pub command: String,
+    /// The same as data; null where names were left out, and in runs of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again: Option<Again>,
     /// Inputs, hashes, versions.
     pub provenance: BTreeMap<String, String>,
     /// Somebody stopped it.
@@ -79,6 +82,22 @@ pub struct Facts {
     pub plausibility: Option<Plausibility>,
     /// How far the host kept up; null where there is a simulator.
     pub live: Option<LiveFacts>,
+}
+
+/// How a run was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Again {
+    /// The captures or workload beside the keys; relative to where the command ran.
+    pub inputs: Vec<String>,
+    /// The keys of the experiment that were given, TOML; without defaults, unlike [`Facts::experiment`].
+    pub keys: String,
+    /// The folder that paths in the keys are relative to.
+    pub folder: String,
+    /// How captures were read, where that is not the default: options of the command line.
+    pub reading: Vec<String>,
+    /// The links whose packets were captured; an empty list is the bottleneck. Null: none.
+    pub links: Option<Vec<String>>,
 }
 
 /// Payload of a workload that was made: what load and structure ask for, and what was drawn.

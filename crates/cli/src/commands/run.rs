@@ -1,12 +1,16 @@
 //! `flowloom run`: replay a capture, a workload or an experiment, measure, compare with the original, report.
 
+use std::path::Path;
+
+use flowloom::experiment::Setting;
 use flowloom::input::{self, Kind};
 use flowloom::live::guests::Guest;
 use flowloom::report::replications::{over_seeds, worst_of_seeds};
 use flowloom::report::text;
 use flowloom::results::REPORT_FILE;
 use flowloom::sim::events::Implementation;
-use flowloom::{Driver, Error, Ran, RunOptions, VcsimOptions, run_files, run_vcsim};
+use flowloom::store::run_folder::RunFolder;
+use flowloom::{Driver, Error, Ran, RunOptions, VcsimOptions, plan_files, run_files, run_vcsim};
 use serde_json::json;
 
 use crate::args;
@@ -23,6 +27,9 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Error> {
         return Err(Error::usage("--cell-trace is about specifications of internetworks (.spec)"));
     }
     manner.start("run")?;
+    if args.dry_run {
+        return dry_run(args, manner);
+    }
     let ran = run_files(&args.inputs, &options(args, Vec::new())?, manner.observer().context())?;
     answer(&ran, manner)?;
     Ok(if ran.is_invalid() { Exit::Invalid } else { Exit::Done })
@@ -30,18 +37,18 @@ pub fn run(args: &args::Run, manner: Manner) -> Result<Exit, Error> {
 
 /// The library's options, with programs of the user's inside the sides.
 pub fn options(args: &args::Run, guests: Vec<Guest>) -> Result<RunOptions, Error> {
-    if args.lab.is_some() && !matches!(args.on, Driver::Lab(_)) {
+    if args.lab.is_some() && !matches!(args.on, Some(Driver::Lab(_))) {
         return Err(Error::usage("--lab names the controller of a lab, and this run is not on one")
             .hint("leave it out, or give --on lab:HOSTS.toml"));
     }
     Ok(RunOptions {
         target: args.output.clone(),
         replace: args.force,
-        on: args.on.clone(),
+        on: driver(args)?,
         lab: args.lab.clone().unwrap_or_else(|| "lab".into()),
         program: this_program()?,
         guests,
-        overrides: args.overrides(),
+        settings: settings(args)?,
         jobs: args.jobs,
         events: match args.event_queue {
             args::EventQueue::Wheel => Implementation::Wheel,
@@ -50,6 +57,47 @@ pub fn options(args: &args::Run, guests: Vec<Guest>) -> Result<RunOptions, Error
         pcap: args.pcap.clone(),
         capture: args.capture.options(),
     })
+}
+
+/// Where to run: a run folder of another driver than the simulator is not simulated because nobody said otherwise.
+fn driver(args: &args::Run) -> Result<Driver, Error> {
+    if let (None, [folder]) = (&args.on, &args.inputs[..])
+        && input::kind(folder) == Kind::RunFolder
+        && let Some(driver @ ("live" | "lab")) = driver_of(folder)?.as_deref()
+    {
+        let hint = if driver == "live" { "live" } else { "lab:HOSTS.toml" };
+        return Err(Error::usage(format_args!("{}: this run was not simulated ({driver})", folder.display()))
+            .hint(format_args!("--on {hint} runs it again as it was, --on sim simulates it")));
+    }
+    Ok(args.on.clone().unwrap_or_default())
+}
+
+/// The driver of the first run in `folder`.
+fn driver_of(folder: &Path) -> Result<Option<String>, Error> {
+    let runs = RunFolder::open_all(folder).map_err(Error::new)?;
+    Ok(runs.first().and_then(|run| run.run().get("driver")?.as_str().map(ToOwned::to_owned)))
+}
+
+/// All values that replace those of the experiment.
+fn settings(args: &args::Run) -> Result<Vec<Setting>, Error> {
+    let mut all = args.settings.all()?;
+    if !args.seeds.is_empty() {
+        all.push(Setting::of("seeds", &format!("{:?}", args.seeds)).map_err(Error::usage)?);
+    }
+    if let Some(vary) = &args.vary {
+        all.push(Setting::of("vary", &vary.to_string()).map_err(Error::usage)?);
+    }
+    Ok(all)
+}
+
+/// Answers with the experiment as it would be run, and what that needs.
+fn dry_run(args: &args::Run, manner: Manner) -> Result<Exit, Error> {
+    let (experiment, needs) = plan_files(&args.inputs, &options(args, Vec::new())?, manner.observer().context())?;
+    manner.answer(
+        || json!({ "experiment": experiment.to_toml(), "needs": needs }),
+        || format!("{needs}{}", experiment.to_toml()),
+    )?;
+    Ok(Exit::Done)
 }
 
 /// Answers with what runs came to: in text each with its original, and then where the folder is.
@@ -81,17 +129,15 @@ fn specification(args: &args::Run, manner: Manner) -> Result<Exit, Error> {
     };
     input::refuse_idle_options(&args.capture.options(), Kind::Specification, file)?;
     let given = [
-        ("--on", args.on != Driver::Sim),
-        ("--rate", args.rate.is_some()),
-        ("--delay", args.delay.is_some()),
-        ("--queue", args.queue.is_some()),
-        ("--wait-min", args.wait_min.is_some()),
-        ("--wait-correct", args.wait_correct.is_some()),
-        ("--duration", args.duration.is_some()),
+        ("--on", args.on.is_some()),
         ("--vary", args.vary.is_some()),
         ("--pcap", args.pcap.is_some()),
+        ("--dry-run", args.dry_run),
     ];
-    if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
+    let settings = args.settings.all()?;
+    let set = settings.iter().map(|setting| setting.words()[0].as_str());
+    let given = given.into_iter().filter(|(_, given)| *given).map(|(option, _)| option);
+    if let Some(option) = set.chain(given).next() {
         return Err(Error::usage(format_args!(
             "{option} is about replays, and {} is a specification of an internetwork",
             file.display()

@@ -35,6 +35,7 @@ pub fn run(args: &args::Shell, verbose: bool) -> Result<Exit, Error> {
         replace: args.force,
         on: Driver::Live,
         program: this_program()?,
+        settings: args.settings.all()?,
         guests: peer.chain(programs).collect(),
         ..RunOptions::default()
     };

@@ -41,6 +41,7 @@ mod rootless;
 mod round_trip;
 mod run_folders;
 mod seeds;
+mod settings;
 mod sources;
 mod swing;
 mod threads;

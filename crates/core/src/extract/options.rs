@@ -62,6 +62,9 @@ pub enum Missing {
 }
 
 impl Missing {
+    /// All of them.
+    pub const ALL: [Missing; 3] = [Missing::Acknowledged, Missing::All, Missing::Skip];
+
     /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {

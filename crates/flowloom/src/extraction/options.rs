@@ -159,6 +159,9 @@ pub enum Monitor {
 }
 
 impl Monitor {
+    /// All of them.
+    pub const ALL: [Monitor; 5] = [Monitor::Mid, Monitor::Left, Monitor::Right, Monitor::Initiator, Monitor::Acceptor];
+
     /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {

@@ -2,7 +2,7 @@
 
 use flowloom_store::capture::Truncation;
 
-use crate::experiment::{Correction, Vary};
+use crate::experiment::{Setting, Vary};
 use crate::extraction::{ACTIVE_TIMEOUT, CaptureOptions, IDLE_TIMEOUT, MAX_MEMORY, Monitor, UDP_IDLE_TIMEOUT};
 use crate::run::options::{Driver, RunOptions};
 use crate::run::plan::Plan;
@@ -12,15 +12,12 @@ pub fn command(plan: &Plan, options: &RunOptions, seed: u64) -> String {
     if plan.inputs.is_empty() {
         return String::new();
     }
-    let overrides = &options.overrides;
     let mut words = vec!["flowloom".to_owned(), "run".to_owned()];
     if options.capture.anonymize {
         words.extend(["INPUT".to_owned(), "--anonymize".to_owned()]);
     } else {
         words.extend(plan.inputs.iter().map(|input| quoted(&input.to_string_lossy())));
     }
-    let bottleneck = &plan.experiment.network.bottleneck;
-    let waits = &plan.experiment.workload.waits;
     match &options.on {
         Driver::Sim => {}
         Driver::Live => words.extend(["--on".to_owned(), "live".to_owned()]),
@@ -32,23 +29,10 @@ pub fn command(plan: &Plan, options: &RunOptions, seed: u64) -> String {
             }
         }
     }
-    let given: [(&str, bool, String); 5] = [
-        ("--rate", overrides.rate.is_some(), bottleneck.rate.to_string()),
-        ("--delay", overrides.delay.is_some(), bottleneck.delay.to_string()),
-        ("--queue", overrides.queue.is_some(), bottleneck.queue.limit().to_string()),
-        ("--wait-min", overrides.wait_min.is_some(), waits.min.to_string()),
-        (
-            "--duration",
-            overrides.duration.is_some(),
-            overrides.duration.as_ref().map(ToString::to_string).unwrap_or_default(),
-        ),
-    ];
-    for (option, _, value) in given.into_iter().filter(|(_, given, _)| *given) {
-        words.extend([option.to_owned(), quoted(&value)]);
-    }
-    if let Some(correct) = overrides.wait_correct {
-        let word = if correct == Correction::None { "none" } else { "ostt" };
-        words.extend(["--wait-correct".to_owned(), word.to_owned()]);
+    for setting in options.settings.iter().filter(|setting| !is_of_seeds(setting)) {
+        let [option, value] = setting.words();
+        let value = if options.capture.anonymize { setting.without_names() } else { value.clone() };
+        words.extend([option.clone(), quoted(&value)]);
     }
     words.extend(reading(&options.capture));
     match options.pcap.as_deref() {
@@ -63,6 +47,11 @@ pub fn command(plan: &Plan, options: &RunOptions, seed: u64) -> String {
         words.extend(["--vary".to_owned(), quoted(&vary.to_string())]);
     }
     words.join(" ")
+}
+
+/// Whether it is about seeds, of which the command names its own.
+fn is_of_seeds(setting: &Setting) -> bool {
+    setting.keys().all(|key| key == "run" || key.starts_with("run."))
 }
 
 /// The options that say how captures are read, where they differ from the defaults; without `--anonymize`, which stands by the input.

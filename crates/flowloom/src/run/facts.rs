@@ -16,6 +16,7 @@ use flowloom_store::workload::{PayloadFacts, TrafficFacts};
 use crate::clock::{self, Stopwatch};
 use crate::experiment::{self, LossChoice, Quantity, RateChoice};
 use crate::input::Kind;
+use crate::run::again;
 use crate::run::changes::changes;
 use crate::run::command_line::command;
 use crate::run::config::topology;
@@ -95,6 +96,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         planned_window_ns: (is_cut && !is_of_program).then_some([planned.start, planned.end]),
         experiment: experiment.to_toml(),
         command: command(plan, options, seed),
+        again: again::facts(plan, options),
         provenance: provenance(source),
         interrupted: summary.interrupted || source.interrupted,
         warnings: (capture.warnings.iter().cloned()).chain(own.iter().map(Warning::to_string)).collect(),

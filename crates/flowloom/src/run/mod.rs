@@ -5,6 +5,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `options` | how an experiment is run |
+//! | `again` | how a run folder was asked for |
 //! | `plan` | the experiment with its inputs and its target |
 //! | `workloads` | what is replayed |
 //! | `senders` | who sends: classes and sources |
@@ -17,6 +18,7 @@
 //!
 //! `needs` works out what a run would need, without running it.
 
+mod again;
 mod changes;
 pub(crate) mod command_line;
 mod config;
@@ -44,17 +46,20 @@ use flowloom_store::run_folder::{RunIndex, RunWriter};
 use crate::context::Context;
 use crate::error::Error;
 use crate::experiment::Experiment;
+use crate::input::{self, Kind};
 use crate::targets::{check_folder, is_standard_output};
+use crate::warning::Warning;
 
 pub(crate) use changes::changes;
 pub(crate) use config::config;
 pub(crate) use drive::millis;
 pub use hosts::{LabHosts, agents, hosts_of, of_lab};
 pub use job::Ran;
-pub use needs::{Needs, plan};
-pub use options::{Driver, Overrides, RunOptions};
+pub use needs::{Needs, plan, plan_files};
+pub use options::{Driver, RunOptions};
 pub(crate) use senders::Senders;
 
+use again::Asked;
 use job::Job;
 use plan::Plan;
 use setup::Setup;
@@ -68,12 +73,34 @@ pub fn run(experiment: Experiment, options: &RunOptions, context: Context<'_>) -
     perform(&Plan::of_experiment(experiment, options, &context.interrupt())?, options, context)
 }
 
-/// Runs `inputs`: one experiment file, or captures, a workload or other files of vectors through the default network.
+/// Runs `inputs`: one experiment file, one run folder that is to be made again, or captures, a workload or other files of vectors through the default network.
 ///
 /// # Errors
 /// Those of [`run`]; inputs that do not go together.
 pub fn run_files(inputs: &[PathBuf], options: &RunOptions, context: Context<'_>) -> Result<Ran, Error> {
-    perform(&Plan::of_files(inputs, options, &context.interrupt())?, options, context)
+    let Some(asked) = asked_before(inputs, options)? else {
+        return perform(&Plan::of_files(inputs, options, &context.interrupt())?, options, context);
+    };
+    let Asked { experiment, inputs, options, provenance } = asked;
+    let ran = perform(&Plan::again(experiment, &inputs, &options, &context.interrupt())?, &options, context)?;
+    let now = ran.runs.first().map(|run| &run.facts.provenance);
+    let is_other =
+        |(name, hash): &(&String, &String)| now.is_some_and(|now| now.get(*name).is_some_and(|now| now != *hash));
+    for (name, _) in provenance.iter().filter(is_other) {
+        context.warn(&Warning::InputChanged { name: name.clone() });
+    }
+    Ok(ran)
+}
+
+/// What was asked for when the run folder was made that is the only one of `inputs`; nothing if that is no run folder.
+fn asked_before(inputs: &[PathBuf], options: &RunOptions) -> Result<Option<Asked>, Error> {
+    match inputs {
+        [folder] if input::kind(folder) == Kind::RunFolder => {
+            input::refuse_idle_options(&options.capture, Kind::RunFolder, folder)?;
+            again::of_folder(folder, options).map(Some)
+        }
+        _ => Ok(None),
+    }
 }
 
 fn perform(plan: &Plan, options: &RunOptions, context: Context<'_>) -> Result<Ran, Error> {

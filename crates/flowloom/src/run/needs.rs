@@ -2,17 +2,24 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::fmt::{self, Display};
+use std::path::PathBuf;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{ConnectionVector, Protocol};
+use flowloom_report::words::{counted, thousands};
 use flowloom_sim::{Classed, Config, Origin};
+
+use serde::{Serialize, Serializer};
 
 use crate::context::Context;
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::parallel::threads;
 
+use super::again::Asked;
+use super::asked_before;
 use super::config::config;
 use super::options::{Driver, RunOptions};
 use super::plan::Plan;
@@ -20,7 +27,7 @@ use super::senders::{Senders, Together};
 use super::workloads::{datagram_flows, workloads};
 
 /// What the runs of an experiment will need. Packets, memory and time are estimates.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Needs {
     /// Runs, one for each seed.
     pub runs: u64,
@@ -31,11 +38,34 @@ pub struct Needs {
     /// Packets of the first run in both directions, acknowledgements among them, without retransmissions.
     pub packets: u64,
     /// Time that a run simulates, or takes with real TCP, at most: with the time to drain.
+    #[serde(rename = "duration_ns", serialize_with = "nanos")]
     pub duration: Duration,
     /// Memory of all runs that go on at once, in bytes.
     pub memory_bytes: u64,
     /// Time that all runs take, without reading or drawing the workload: of the simulator within a factor of two of an ordinary machine.
+    #[serde(rename = "time_ns", serialize_with = "nanos")]
     pub time: Duration,
+}
+
+fn nanos<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(duration.as_nanos())
+}
+
+/// In comments of TOML, as the head of an experiment.
+impl Display for Needs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Needs { runs, connections, active, packets, duration, memory_bytes, time } = self;
+        let (active, packets) = (thousands(*active), thousands(two_digits(*packets)));
+        let (runs, connections) = (counted(*runs, "run"), counted(*connections, "connection"));
+        writeln!(f, "# {runs} of {connections}, at most {active} open at once, and about {packets} packets")?;
+        writeln!(f, "# {duration} of time in a run; about {time} and {} MB to run", memory_bytes.div_ceil(1_000_000))
+    }
+}
+
+/// With two digits, for estimates.
+fn two_digits(value: u64) -> u64 {
+    let unit = 10u64.pow(value.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    value.div_ceil(unit) * unit
 }
 
 /// Packets that are simulated in a second of one core with everything recorded, results and report included. Measured on 25 November 2026 with
@@ -52,9 +82,41 @@ const MEMORY_OF_ACTIVE: u64 = 12_000;
 /// # Errors
 /// Those of [`run`](super::run) that show before anything is sent.
 pub fn plan(experiment: &Experiment, options: &RunOptions, context: Context<'_>) -> Result<Needs, Error> {
-    let plan = Plan::of_experiment(experiment.clone(), options, &context.interrupt())?;
+    needs(&Plan::of_experiment(experiment.clone(), options, &context.interrupt())?, options, context)
+}
+
+/// The experiment that [`run_files`](super::run_files) would run, with all its values, and what it would need.
+///
+/// # Errors
+/// Those of [`run_files`](super::run_files) that show before anything is sent.
+pub fn plan_files(
+    inputs: &[PathBuf],
+    options: &RunOptions,
+    context: Context<'_>,
+) -> Result<(Experiment, Needs), Error> {
+    let interrupt = context.interrupt();
+    let (plan, needs) = match asked_before(inputs, options)? {
+        None => {
+            let plan = Plan::of_files(inputs, options, &interrupt)?;
+            let needs = needs(&plan, options, context)?;
+            (plan, needs)
+        }
+        Some(Asked { experiment, inputs, options, .. }) => {
+            let plan = Plan::again(experiment, &inputs, &options, &interrupt)?;
+            let needs = needs(&plan, &options, context)?;
+            (plan, needs)
+        }
+    };
+    let mut experiment = plan.experiment;
+    if options.capture.anonymize {
+        experiment.anonymize();
+    }
+    Ok((experiment, needs))
+}
+
+fn needs(plan: &Plan, options: &RunOptions, context: Context<'_>) -> Result<Needs, Error> {
     let shape = plan.experiment.network.shape()?;
-    let sources = workloads(&plan, &options.capture, context)?;
+    let sources = workloads(plan, &options.capture, context)?;
     let senders = Senders::new(&plan.experiment, &shape, plan.has_workload(), datagram_flows(&sources))?;
     let Some(source) = sources.first() else { return Ok(Needs::default()) };
     let config =

@@ -2,12 +2,10 @@
 
 use std::path::PathBuf;
 
-use flowloom_core::time::Duration;
-use flowloom_core::units::Limit;
 use flowloom_live::guests::Guest;
 use flowloom_sim::events::Implementation;
 
-use crate::experiment::{Correction, Experiment, Quantity, RateChoice, Vary};
+use crate::experiment::Setting;
 use crate::extraction::CaptureOptions;
 
 /// Where a run happens.
@@ -46,53 +44,6 @@ impl std::str::FromStr for Driver {
     }
 }
 
-/// Values that replace those of an experiment; `None` leaves a value as it is.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Overrides {
-    /// `network.bottleneck.rate`
-    pub rate: Option<Quantity<RateChoice>>,
-    /// `network.bottleneck.delay`
-    pub delay: Option<Quantity<Duration>>,
-    /// `network.bottleneck.queue.limit`
-    pub queue: Option<Quantity<Limit>>,
-    /// `workload.waits.min`
-    pub wait_min: Option<Quantity<Duration>>,
-    /// `workload.waits.correct`
-    pub wait_correct: Option<Correction>,
-    /// `measure.duration`
-    pub duration: Option<Quantity<Duration>>,
-    /// `run.seeds`; empty leaves them as they are.
-    pub seeds: Vec<u64>,
-    /// `run.vary`
-    pub vary: Option<Quantity<Vary>>,
-}
-
-impl Overrides {
-    /// Replaces the values of `experiment`.
-    pub(crate) fn apply(&self, experiment: &mut Experiment) {
-        fn set<T: Clone>(value: &mut T, option: &Option<T>) {
-            if let Some(option) = option {
-                *value = option.clone();
-            }
-        }
-        let bottleneck = &mut experiment.network.bottleneck;
-        set(&mut bottleneck.rate, &self.rate);
-        set(&mut bottleneck.delay, &self.delay);
-        if self.queue.is_some() {
-            bottleneck.queue.limit = self.queue.clone();
-        }
-        set(&mut experiment.workload.waits.min, &self.wait_min);
-        set(&mut experiment.workload.waits.correct, &self.wait_correct);
-        if self.duration.is_some() {
-            experiment.measure.duration.clone_from(&self.duration);
-        }
-        if !self.seeds.is_empty() {
-            experiment.run.seeds.clone_from(&self.seeds);
-        }
-        set(&mut experiment.run.vary, &self.vary);
-    }
-}
-
 /// How an experiment is run, beside what the experiment says.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
@@ -109,7 +60,7 @@ pub struct RunOptions {
     /// Programs of the user's inside the sides of a live run; the run ends with the one that it is there for.
     pub guests: Vec<Guest>,
     /// Values that replace those of the experiment.
-    pub overrides: Overrides,
+    pub settings: Vec<Setting>,
     /// How many threads may be busy at once: seeds run side by side. `None`: as many as there are cores.
     pub jobs: Option<u16>,
     /// The simulator's event queue; results are the same with either.

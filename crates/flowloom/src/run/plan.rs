@@ -13,12 +13,14 @@ use crate::clock;
 use crate::error::{Error, ErrorKind, KeyError};
 use crate::experiment::{Experiment, Pair, Quantity};
 use crate::input::{self, Kind};
-use crate::run::options::{Driver, Overrides, RunOptions};
+use crate::run::options::{Driver, RunOptions};
 use crate::workload::source::file_name;
 
 /// Everything resolved but the workload's own facts.
 pub struct Plan {
     pub experiment: Experiment,
+    /// Its keys as they were given, and the folder that their paths are relative to.
+    pub keys: Option<(String, PathBuf)>,
     /// What the user named.
     pub inputs: Vec<PathBuf>,
     /// The file that the experiment was read from.
@@ -54,6 +56,16 @@ impl Plan {
         Plan::new(experiment, &[], None, options, interrupt)
     }
 
+    /// The plan of an experiment beside `inputs`, as a run folder says that it was asked for.
+    pub fn again(
+        experiment: Experiment,
+        inputs: &[PathBuf],
+        options: &RunOptions,
+        interrupt: &Interrupt,
+    ) -> Result<Plan, Error> {
+        Plan::new(experiment, inputs, None, options, interrupt)
+    }
+
     fn new(
         mut experiment: Experiment,
         inputs: &[PathBuf],
@@ -62,6 +74,14 @@ impl Plan {
         interrupt: &Interrupt,
     ) -> Result<Plan, Error> {
         let is_stated = file.is_some() || inputs.is_empty();
+        experiment = experiment.with_all(&options.settings)?;
+        let keys = experiment.keys();
+        if !is_stated && (experiment.workload.source.is_some() || experiment.workload.model.is_some()) {
+            return Err(Error::usage(
+                "the workload is what is named as input, and workload.source or workload.model is set beside it",
+            )
+            .hint("leave out one of them"));
+        }
         let file = file.map(PathBuf::as_path);
         // What is wrong with both is told at once.
         let traces = traces(&experiment, interrupt).map_err(|error| located(error, file));
@@ -86,10 +106,8 @@ impl Plan {
             }
         };
         if sources.is_empty() && experiment.workload.model.is_none() && !experiment.sources.is_empty() {
-            refuse_workload_options(&options.overrides)?;
             experiment.refuse_workload_keys().map_err(|error| located(error, file))?;
         }
-        options.overrides.apply(&mut experiment);
         experiment.resolve_vary(!sources.is_empty());
         experiment.workload.missing = options.capture.missing.unwrap_or(experiment.workload.missing);
         experiment.check()?;
@@ -112,7 +130,7 @@ impl Plan {
         let target = || PathBuf::from(format!("runs/{stem}-{}", clock::stamp()));
         let target = options.target.clone().unwrap_or_else(target);
         let (inputs, file) = (inputs.to_vec(), file.map(Path::to_owned));
-        Ok(Plan { experiment, inputs, file, sources, kind, target, traces, captured })
+        Ok(Plan { experiment, keys, inputs, file, sources, kind, target, traces, captured })
     }
 
     /// `error` with the place of its key in the experiment file, if there is one.
@@ -148,22 +166,6 @@ impl Plan {
     }
 }
 
-/// Refuses options about a workload where there is none.
-fn refuse_workload_options(overrides: &Overrides) -> Result<(), Error> {
-    let given = [
-        ("--wait-min", overrides.wait_min.is_some()),
-        ("--wait-correct", overrides.wait_correct.is_some()),
-        ("--vary", overrides.vary.is_some()),
-    ];
-    match given.into_iter().find(|(_, given)| *given) {
-        Some((option, _)) => Err(Error::usage(format_args!(
-            "{option} is about a workload, and only the sources of this experiment send"
-        ))
-        .hint(format_args!("leave {option} out, or name a workload in [workload]"))),
-        None => Ok(()),
-    }
-}
-
 /// What the workload is made of, by the experiment or, where nobody stated one, by the inputs.
 fn sources(
     experiment: &mut Experiment,
@@ -180,8 +182,8 @@ fn sources(
         }
         return Ok(vec![source.clone()]);
     }
-    if !experiment.sources.is_empty() || experiment.workload.model.is_some() {
-        if experiment.measure.duration.is_none() && options.overrides.duration.is_none() {
+    if is_stated && (!experiment.sources.is_empty() || experiment.workload.model.is_some()) {
+        if experiment.measure.duration.is_none() {
             return Err(Experiment::lacks("measure.duration", file)
                 .hint("without a capture nothing else says how long is sent: duration = \"60s\", or --duration 60s"));
         }
