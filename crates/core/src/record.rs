@@ -52,7 +52,7 @@ pub struct ConnectionRecord {
     pub carried_bytes: Option<u64>,
 }
 
-/// One epoch with request and response, at the endpoints (methods C.3).
+/// One epoch with request and response, at the endpoints (methods C.3): its exchange began, and has ended or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EpochRecord {
     /// The vector's id.
@@ -64,8 +64,8 @@ pub struct EpochRecord {
     pub intended: Option<Time>,
     /// First byte of the request sent.
     pub start: Time,
-    /// Last byte of the response received.
-    pub end: Time,
+    /// Last byte of the response received; `None` if the connection was over before.
+    pub end: Option<Time>,
 }
 
 /// What became of a flow of a source beside the workload: a bulk transfer, or a flow of datagrams. Its initiator sends.

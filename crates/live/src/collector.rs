@@ -10,7 +10,7 @@ use flowloom_sim::emulation::Closed;
 use flowloom_sim::{Classed, Config, Judged, Origin, PacketsMet, Plausibility, Sending};
 
 use crate::addresses::Serial;
-use crate::control::{EndReport, Ended, settle_intended};
+use crate::control::{EndReport, Ended, Unanswered, settle_intended};
 
 /// The connections of a run that are not over.
 #[derive(Debug, Default)]
@@ -209,9 +209,16 @@ impl Collector {
             epoch: epoch.epoch,
             intended: Some(epoch.intended),
             start: epoch.start,
-            end: epoch.end,
+            end: Some(epoch.end),
         });
-        let epochs = epochs.collect();
+        let open = initiator.unanswered.map(|Unanswered { epoch, intended, start }| EpochRecord {
+            connection: id,
+            epoch,
+            intended: Some(intended),
+            start,
+            end: None,
+        });
+        let epochs = epochs.chain(open).collect();
         let ends = [&initiator, &acceptor];
         let times = |of: fn(&EndReport) -> Option<Time>| ends.into_iter().filter_map(of);
         let kernel = |of: fn(&EndReport) -> u64| ends.into_iter().map(of).sum();

@@ -144,6 +144,8 @@ pub struct EndReport {
     pub ended: Ended,
     /// Epochs with request and response; of initiators only.
     pub epochs: Vec<LiveEpoch>,
+    /// The exchange that had begun and not ended.
+    pub unanswered: Option<Unanswered>,
     /// How late its own program had made it by what it sent in an epoch: the epoch and the time, where that is another
     /// by 1 ms or more than before; of acceptors only. See [`LiveEpoch::intended`].
     pub late: Vec<(u32, Duration)>,
@@ -182,6 +184,7 @@ impl EndReport {
             pauses: Pauses::default(),
             ended,
             epochs: Vec::new(),
+            unanswered: None,
             late: Vec::new(),
             kernel: None,
             datagrams: None,
@@ -233,6 +236,17 @@ pub fn settle_intended(epochs: &mut [LiveEpoch], late: &[(u32, Duration)]) {
             epoch.intended = epoch.intended.before(lost);
         }
     }
+}
+
+/// An exchange without an end, at the initiator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unanswered {
+    /// As of [`LiveEpoch`].
+    pub epoch: u32,
+    /// As of [`LiveEpoch`], by what the initiator knows.
+    pub intended: Time,
+    /// When its request was sent, or was to be.
+    pub start: Time,
 }
 
 /// What TCP_INFO said.

@@ -1,13 +1,14 @@
 //! Exchanges that began and did not end: the end of the run cut them.
 //!
-//! The tables have a row for each exchange that the ends completed, and for each request that the monitor saw. A request of a
-//! connection that did not deliver all its data, seen at the monitor and not part of a completed exchange, began one that did not
-//! end. A request that never reached the monitor is in neither table.
+//! The tables have a row for each exchange that began at the ends, and for each request that the monitor saw. A connection that was never
+//! established has begun its first exchange with its SYN: its user waits. In runs of earlier versions the ends tell of completed exchanges
+//! alone; there a request of a connection that did not deliver all its data, seen at the monitor and not part of a completed
+//! exchange, began one that did not end.
 
 use std::collections::BTreeMap;
 
 use flowloom_core::time::Time;
-use flowloom_store::run_folder::{EpochRow, Point};
+use flowloom_store::run_folder::{ConnectionRow, EpochRow, Point};
 
 /// The exchanges of the connections that did not deliver all their data, by connection.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,10 @@ struct OfConnection {
     planned: usize,
     /// Of them, those that the original's record has to their end.
     in_original: usize,
+    /// When it sent its SYN, if it was never established.
+    unopened: Option<Time>,
+    /// When the exchange began that the ends did not complete.
+    open: Option<Time>,
     /// First and last byte of those that the ends completed.
     completed: Vec<(Time, Time)>,
     /// Requests at the monitor, and whether their response was seen to its end.
@@ -27,8 +32,9 @@ struct OfConnection {
 
 impl Exchanges {
     /// Looks for exchanges of this connection from now on.
-    pub(crate) fn watch(&mut self, connection: u64) {
-        self.0.entry(connection).or_default();
+    pub(crate) fn watch(&mut self, row: &ConnectionRow) {
+        let unopened = row.established.is_none().then_some(row.start);
+        self.0.insert(row.id, OfConnection { unopened, ..OfConnection::default() });
     }
 
     /// Takes an epoch.
@@ -43,6 +49,7 @@ impl Exchanges {
                 of.requests.push((start, response.is_some()));
             }
             (Point::Endpoint, Some(start), Some(response)) => of.completed.push((start, start + response)),
+            (Point::Endpoint, Some(start), None) => of.open = Some(start),
             _ => {}
         }
     }
@@ -59,6 +66,10 @@ impl Exchanges {
 
 impl OfConnection {
     fn unfinished_at_ends(&self) -> Option<Time> {
+        let first = self.unopened.filter(|_| self.planned > 0);
+        if let Some(begun) = self.open.or(first) {
+            return Some(begun);
+        }
         let over = self.completed.iter().map(|(_, end)| *end).max();
         let later = self.requests.iter().map(|(start, _)| *start).filter(|start| over.is_none_or(|over| *start > over));
         later.max().filter(|_| self.completed.len() < self.planned)
@@ -92,7 +103,7 @@ mod tests {
 
     fn unfinished(rows: &[EpochRow]) -> [Option<u64>; 2] {
         let mut exchanges = Exchanges::default();
-        exchanges.watch(7);
+        exchanges.0.insert(7, OfConnection::default());
         rows.iter().for_each(|row| exchanges.epoch(row));
         [Point::Endpoint, Point::Monitor].map(|point| exchanges.unfinished(point).next().map(|(_, at)| at.as_nanos()))
     }
@@ -116,6 +127,26 @@ mod tests {
         let cut = [row(Point::Original, 0, 0, None), row(Point::Monitor, 0, 2, None)];
         assert_eq!(unfinished(&cut), [Some(2), None]);
         assert_eq!(unfinished(&[row(Point::Monitor, 0, 2, None)]), [None, None], "half an epoch has no response");
+    }
+
+    #[test]
+    fn the_ends_tell_what_never_reached_the_monitor() {
+        let original = [row(Point::Original, 0, 0, Some(5)), row(Point::Original, 1, 10, Some(5))];
+        let first = [row(Point::Monitor, 0, 2, Some(6)), row(Point::Endpoint, 0, 1, Some(9))];
+        let begun = row(Point::Endpoint, 1, 19, None);
+        assert_eq!(unfinished(&[&original[..], &first[..], &[begun]].concat()), [Some(19), None]);
+    }
+
+    #[test]
+    fn a_connection_that_never_opened_waits_since_its_syn() {
+        let with = |rows: &[EpochRow]| {
+            let waits = OfConnection { unopened: Some(Time::from_nanos(3)), ..OfConnection::default() };
+            let mut exchanges = Exchanges([(7, waits)].into());
+            rows.iter().for_each(|row| exchanges.epoch(row));
+            exchanges.unfinished(Point::Endpoint).next().map(|(_, at)| at.as_nanos())
+        };
+        assert_eq!(with(&[row(Point::Original, 0, 0, Some(5))]), Some(3));
+        assert_eq!(with(&[]), None, "it has no exchanges");
     }
 
     #[test]

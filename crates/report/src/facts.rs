@@ -351,10 +351,14 @@ impl ClassFacts {
         !self.is_source() || self.kind == AS_SEEN
     }
 
-    /// Segments that were sent again, or the share of datagrams that were dropped, in words.
+    /// Segments that were sent again, or the shares of datagrams that were dropped and that waited at the end, in words.
     pub fn repaired(&self) -> String {
         match self.dropped_share() {
-            Some(share) => format!("{} %", three_digits(100.0 * share)),
+            Some(share) => {
+                let waiting = self.waiting_share().filter(|waiting| *waiting >= 0.001);
+                let waiting = waiting.map(|waiting| format!(", {} % waiting", three_digits(100.0 * waiting)));
+                format!("{} %{}", three_digits(100.0 * share), waiting.unwrap_or_default())
+            }
             None => thousands(self.retransmissions),
         }
     }
@@ -362,6 +366,16 @@ impl ClassFacts {
     /// The share of its datagrams that were dropped; `None` without any.
     pub fn dropped_share(&self) -> Option<f64> {
         (self.sent_datagrams > 0).then(|| (self.dropped_datagrams as f64 / self.sent_datagrams as f64).min(1.0))
+    }
+
+    /// Datagrams that were on their way, mostly in queues, when the run ended. Copies that a path made count as arrived.
+    pub fn waiting_datagrams(&self) -> u64 {
+        self.sent_datagrams.saturating_sub(self.received_datagrams + self.dropped_datagrams)
+    }
+
+    /// Their share of its datagrams; `None` without any.
+    pub fn waiting_share(&self) -> Option<f64> {
+        (self.sent_datagrams > 0).then(|| self.waiting_datagrams() as f64 / self.sent_datagrams as f64)
     }
 
     /// Whether it is a source beside the workload.

@@ -49,7 +49,9 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     [
         Gate {
             name: "something happened",
-            verdict: if !is_void && (ended > 0 || (started == 0 && received + guests > 0)) {
+            verdict: if !is_void
+                && (ended > 0 || measured.delivered_bytes > 0 || (started == 0 && received + guests > 0))
+            {
                 Accounted::Valid
             } else {
                 Accounted::Invalid
@@ -62,7 +64,7 @@ pub fn gates(run: &Run) -> Vec<Gate> {
                 }
                 _ => format!("{} of {} connections ended", thousands(ended), thousands(started)),
             },
-            wanted: "at least one",
+            wanted: "at least one, or a byte delivered",
         },
         packets_gate(run),
         Gate {
@@ -102,6 +104,7 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     .chain(sources_gate(&measured.silent))
     .chain(transfers_gate(&run.facts))
     .chain(endless_gate(&run.facts))
+    .chain(datagrams_gate(&run.facts))
     .chain(run.facts.live.iter().flat_map(live_gates))
     .collect()
 }
@@ -233,6 +236,21 @@ fn endless_gate(facts: &Facts) -> Option<Gate> {
     })
 }
 
+/// Whether datagrams came to an end, there or dropped; `None` without any.
+fn datagrams_gate(facts: &Facts) -> Option<Gate> {
+    let sum = |count: fn(&ClassFacts) -> u64| facts.classes.iter().map(count).sum::<u64>();
+    let (sent, waiting) = (sum(|class| class.sent_datagrams), sum(ClassFacts::waiting_datagrams));
+    (sent > 0).then(|| Gate {
+        name: "datagrams ended",
+        verdict: if waiting as f64 / sent as f64 <= UNFINISHED_SHARE { Accounted::Valid } else { Accounted::Degraded },
+        found: match waiting {
+            0 => "all arrived or were dropped".to_owned(),
+            n => format!("{} of {} on their way when the run ended", thousands(n), counted(sent, "datagram")),
+        },
+        wanted: "at most 1 % on their way at the end",
+    })
+}
+
 /// Nanoseconds. A live run in which something was later than the first had a stall, which few packets show, since closed loops wait
 /// for it: it is not VALID; later than the second, INVALID.
 const STALL: [u64; 2] = [100_000_000, 500_000_000];
@@ -358,6 +376,7 @@ pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -
     }
     warnings.extend(run.facts.plausibility.iter().flat_map(Plausibility::warnings));
     warnings.extend(run.facts.classes.iter().filter_map(dropped_datagrams));
+    warnings.extend(run.facts.classes.iter().filter_map(waiting_datagrams));
     warnings.extend(other_payload(run));
     warnings.extend(unseen_payload(run));
     warnings.extend(left_out_payload(run));
@@ -373,6 +392,12 @@ pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -
 fn dropped_datagrams(class: &ClassFacts) -> Option<Warning> {
     let share = class.dropped_share().filter(|share| *share > MOST_DROPPED && class.sent_datagrams >= LEAST_PACKETS)?;
     Some(Warning::DroppedDatagrams { class: class.name.clone(), share, link: class.datagrams_dropped_at.clone() })
+}
+
+/// Says that many datagrams of a class were on their way when the run ended.
+fn waiting_datagrams(class: &ClassFacts) -> Option<Warning> {
+    let share = class.waiting_share().filter(|share| *share > UNFINISHED_SHARE)?;
+    Some(Warning::WaitingDatagrams { class: class.name.clone(), datagrams: class.waiting_datagrams(), share })
 }
 
 /// Says that rates are of bins that are longer than the window.

@@ -367,13 +367,12 @@ impl Measurements {
         let delivered = row.delivered_to_acceptor_bytes + row.delivered_to_initiator_bytes;
         let is_over = row.outcome == Outcome::Completed || delivered >= row.initiator_bytes + row.acceptor_bytes;
         if !is_over && class.pattern == Pattern::Sequential {
-            self.exchanges.watch(row.id);
+            self.exchanges.watch(row);
         }
         match row.endpoint_duration {
             Some(duration) if is_over => self.durations.add(Point::Endpoint, duration.as_nanos(), class),
             _ if !is_over => {
-                let begun = row.first_data.map(|first| (Point::Endpoint, first, class));
-                self.open_connections.extend(begun);
+                self.open_connections.push((Point::Endpoint, row.first_data.unwrap_or(row.start), class));
             }
             _ => {}
         }

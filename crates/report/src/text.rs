@@ -6,7 +6,7 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::three_digits;
 
 use crate::answer::{Answer, Distance};
-use crate::compare::{Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement};
+use crate::compare::{Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement, Outcome};
 use crate::conclusion::Conclusion;
 use crate::facts::{ClassFacts, LiveFacts, missing_text, set_aside_text};
 use crate::loops::Feedback;
@@ -153,7 +153,11 @@ pub fn comparison_text(comparisons: &[Comparison], colour: bool) -> String {
             text.push('\n');
         }
         for difference in comparison.largest_differences() {
-            wrap(&mut text, "  ", &difference.finding);
+            let told = match difference.verdict.outcome {
+                Outcome::Different => String::new(),
+                _ => format!(" ({})", difference.verdict.said(difference.judgement)),
+            };
+            wrap(&mut text, "  ", &format!("{}{told}", difference.finding));
         }
         text.push('\n');
         score_card(&mut text, comparison);

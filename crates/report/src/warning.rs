@@ -44,6 +44,15 @@ pub enum Warning {
         /// Their share of all that started.
         share: f64,
     },
+    /// Many datagrams had neither arrived nor been dropped when the run ended.
+    WaitingDatagrams {
+        /// Their class or source.
+        class: String,
+        /// Their number.
+        datagrams: u64,
+        /// Their share of those that were sent.
+        share: f64,
+    },
     /// Somebody stopped the run.
     Interrupted {
         /// The beginning of what was measured.
@@ -299,7 +308,7 @@ impl Warning {
             Warning::NothingEnded { started: 0 } => "no connection started within the window".to_owned(),
             Warning::NothingEnded { started } => format!("none of {started} connections ended"),
             Warning::NothingDelivered { flows } => {
-                format!("{} began, and no byte arrived before the end of the run", counted(*flows, "flow"))
+                format!("{} began, and no byte arrived in the window of the results", counted(*flows, "flow"))
             }
             Warning::Unaccounted { packets } => {
                 format!("sent, delivered and dropped packets do not add up: {packets} are unaccounted for")
@@ -312,6 +321,11 @@ impl Warning {
             Warning::GaveUp { connections, share } => {
                 format!("TCP gave up {} ({}): {GAVE_UP}", counted(*connections, "connection"), percent(share))
             }
+            Warning::WaitingDatagrams { class, datagrams, share } => format!(
+                "{} of {class} ({}) were on their way when the run ended: they count neither as arrived nor as lost",
+                counted(*datagrams, "datagram"),
+                percent(share)
+            ),
             Warning::Interrupted { start_ns, end_ns } => interruption(*start_ns, *end_ns),
             Warning::NotStationary { thirds } => format!(
                 "the load is not steady: throughput of the three thirds is {} of the mean",
@@ -415,6 +429,7 @@ impl Warning {
             Warning::GaveUp { .. } => Some(
                 "if this is not what was meant, give the link a higher rate or a shorter queue, or check loss models",
             ),
+            Warning::WaitingDatagrams { .. } => Some("raise the link's rate, or give it a shorter queue"),
             Warning::Interrupted { .. } => Some("run it again to its end"),
             Warning::NotStationary { .. } => {
                 Some("compare windows of steady load (measure.window) before quoting a load")

@@ -147,7 +147,13 @@ impl Connection {
             let epoch = self.ends[side].player.handle_received(now, after.1, &self.script);
             self.act(slot, side, now, network);
             if let Some(EpochTimes { epoch, start, end }) = epoch {
-                self.cold.epochs.push(EpochRecord { connection: self.flow.id(), epoch, intended: None, start, end });
+                self.cold.epochs.push(EpochRecord {
+                    connection: self.flow.id(),
+                    epoch,
+                    intended: None,
+                    start,
+                    end: Some(end),
+                });
             }
         }
         if after.2 && !before.2 {
@@ -348,6 +354,15 @@ impl Connection {
             Origin::Workload { .. } => {
                 counts.add_connection(&ended);
                 self.cold.adus.give_back(&mut self.cold.vector);
+                if let Some((epoch, start)) = self.ends.initiator.player.unanswered(&self.script) {
+                    self.cold.epochs.push(EpochRecord {
+                        connection: ended.id,
+                        epoch,
+                        intended: None,
+                        start,
+                        end: None,
+                    });
+                }
                 let monitor = self.flow.at_monitor(self.cold.vector.initiator_rule);
                 recorder.record(Record::Connection {
                     original: &self.cold.vector,

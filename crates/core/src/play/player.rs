@@ -252,6 +252,21 @@ impl Player {
         self.due
     }
 
+    /// The exchange under way at the initiator of a sequential connection: its epoch, and when its request began, as far as TCP took it.
+    pub fn unanswered(&self, script: &Script) -> Option<(u32, Time)> {
+        let steps = script.steps();
+        let step = steps.get(self.next as usize)?;
+        if self.side != Side::Initiator || script.pattern() != Pattern::Sequential {
+            return None;
+        }
+        let has_part = self.next.checked_sub(1).is_some_and(|before| steps[before as usize].goes_on);
+        let has_begun = step.side != self.side || self.phase == Phase::Transmitting || has_part;
+        let response = steps[self.next as usize..].iter().find(|step| step.side != self.side)?;
+        // What waits for a window was wanted when the program wrote it.
+        let begun = if self.request_start == Time::MAX { self.due } else { self.request_start };
+        (has_begun && response.is_response && response.epoch == step.epoch).then_some((step.epoch, begun))
+    }
+
     /// All own ADUs were transmitted and all of the peer's have arrived.
     pub fn has_exchanged_all(&self, script: &Script) -> bool {
         matches!(self.phase, Phase::Draining | Phase::Closing | Phase::CloseDue | Phase::Done)

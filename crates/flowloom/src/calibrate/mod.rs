@@ -514,10 +514,10 @@ impl Meter {
         let responses: Vec<Option<u64>> =
             original.epochs().map(|epoch| epoch.response.map(|response| response.bytes)).collect();
         // Those that were over in time, and the one under way at the end.
-        let begun = epochs.partition_point(|epoch| epoch.end < self.window.end);
-        let before = epochs.partition_point(|epoch| epoch.end < self.window.start);
+        let ended_by = |time| epochs.partition_point(|epoch| epoch.end.is_some_and(|end| end < time));
+        let [before, begun] = [self.window.start, self.window.end].map(ended_by);
         responses.iter().take(begun + 1).skip(before).flatten().for_each(|bytes| self.responses.begin(*bytes));
-        for ended in epochs.iter().filter(|epoch| self.window.contains(&epoch.end)) {
+        for ended in epochs.iter().filter(|epoch| epoch.end.is_some_and(|end| self.window.contains(&end))) {
             self.exchanges[original.initiator_side as usize] += 1;
             if let Some(Some(bytes)) = responses.get(ended.epoch as usize) {
                 self.responses.add(*bytes);

@@ -168,7 +168,7 @@ fn write_today(path: &Path) {
         delivered_bytes: [300, 10_000],
         carried_bytes: None,
     };
-    let epoch = EpochRecord { connection: vector.id, epoch: 0, intended: None, start: at(45), end: at(160) };
+    let epoch = EpochRecord { connection: vector.id, epoch: 0, intended: None, start: at(45), end: Some(at(160)) };
     let sample = QueueSample { time: at(10), link: 0, from: LinkSide::Left, packets: 3, bytes: 4_542 };
     let dropped = DropRecord {
         time: at(11),

@@ -14,7 +14,7 @@ use super::intended::Lost;
 use super::reading::Reading;
 use super::socket::{Received, Socket};
 use crate::addresses::Serial;
-use crate::control::{Assignment, EndReport, Ended, KernelFacts, LiveEpoch, Orders};
+use crate::control::{Assignment, EndReport, Ended, KernelFacts, LiveEpoch, Orders, Unanswered};
 
 /// Bytes that an end sends in its turn, before others have theirs.
 const TURN_BYTES: u64 = 256 << 10;
@@ -450,6 +450,12 @@ impl End {
     /// What it was, and its socket if it still has one.
     pub fn finish(self, outcome: Option<Outcome>) -> (EndReport, Option<Socket>) {
         let has_exchanged_all = self.player.has_exchanged_all(&self.script) || self.script.is_endless();
+        let under_way = self.player.unanswered(&self.script).filter(|_| self.wants_epochs);
+        let unanswered = under_way.zip(self.request).map(|((epoch, start), request)| Unanswered {
+            epoch,
+            intended: request.intended,
+            start: request.start.unwrap_or(start),
+        });
         let report = EndReport {
             serial: self.serial,
             side: self.side,
@@ -470,6 +476,7 @@ impl End {
                 Some(Outcome::Failed(error)) => Ended::Error(error),
             },
             epochs: self.epochs,
+            unanswered,
             late: self.late,
             kernel: self.kernel.or_else(|| self.socket.as_ref().and_then(Socket::facts)),
             datagrams: None,

@@ -105,6 +105,7 @@ mod tests {
             sent_bytes: 0,
             ended: Ended::Cut,
             epochs: Vec::new(),
+            unanswered: None,
             late: Vec::new(),
             kernel: None,
             datagrams: None,

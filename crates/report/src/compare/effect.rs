@@ -6,7 +6,7 @@ use super::options::Options;
 use super::outcome::{Basis, Outcome};
 use crate::metric::Metric;
 use crate::statistics::{
-    BlockEstimate, Correction, Estimate, Interval, Sample, Statistic, ratio_intervals, seeds_to_decide,
+    BlockEstimate, Correction, Estimate, Interval, Sample, Statistic, ratio_intervals, seeds_as_found, seeds_to_decide,
 };
 
 /// Replications of each variant that an interval over them needs (methods L.3).
@@ -41,6 +41,8 @@ pub struct Effect {
     pub outcome: Outcome,
     /// Of one that cannot be told: replications of each variant that would decide it in four of five cases; null of blocks of time.
     pub seeds_to_decide: Option<u64>,
+    /// The same if the true difference is the one that was found.
+    pub seeds_as_found: Option<u64>,
     /// Whether replications reach unfinished values, which count as the least that they can be.
     pub at_least: bool,
     /// Whether the reference and the other are lower bounds.
@@ -68,9 +70,10 @@ impl Effect {
         };
         // More seeds with unfinished values would be bounds as well.
         let undecided = self.replicated.filter(|_| self.outcome == Outcome::CannotTell && !self.at_least);
-        self.seeds_to_decide = undecided.and_then(|(estimate, replications)| {
-            seeds_to_decide(&estimate, replications, self.margin, options.confidence, level)
-        });
+        let number = |of: fn(&Estimate, f64, f64, f64, f64) -> Option<u64>| {
+            undecided.and_then(|(estimate, over)| of(&estimate, over, self.margin, options.confidence, level))
+        };
+        (self.seeds_to_decide, self.seeds_as_found) = (number(seeds_to_decide), number(seeds_as_found));
     }
 }
 
@@ -262,6 +265,7 @@ impl Known<'_> {
             adjusted_p_value: p_value,
             outcome: Outcome::CannotTell,
             seeds_to_decide: None,
+            seeds_as_found: None,
             at_least: false,
             bounds: [false; 2],
             replicated: None,

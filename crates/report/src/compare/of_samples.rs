@@ -95,7 +95,7 @@ mod tests {
         let undecided = apart.effects.iter().filter(|effect| effect.outcome == Outcome::CannotTell);
         assert_eq!(apart.seeds_to_decide, undecided.filter_map(|effect| effect.seeds_to_decide).max());
         assert!(apart.seeds_to_decide.is_some_and(|seeds| seeds > 5), "{apart:?}");
-        assert!(apart.reason.ends_with(" seeds would decide"), "{}", apart.reason);
+        assert!(apart.reason.contains(" seeds would decide"), "{}", apart.reason);
     }
 
     #[test]

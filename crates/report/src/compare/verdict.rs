@@ -10,7 +10,7 @@ use super::options::Options;
 use super::outcome::{Basis, Judgement, Outcome};
 use crate::metric::{Metric, Unit};
 use crate::statistics::{Correction, Interval, Statistic, Tolerance};
-use crate::words::counted;
+use crate::words::{counted, thousands};
 
 /// What is said of a metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -23,6 +23,8 @@ pub struct Verdict {
     pub effects: Vec<Effect>,
     /// Of a metric that cannot be told: replications of each variant that would decide all its statistics; null where that is not known.
     pub seeds_to_decide: Option<u64>,
+    /// The same if the true differences are those that were found.
+    pub seeds_as_found: Option<u64>,
     /// Why, in words.
     pub reason: String,
     /// The end of the reason of a mere distance: why there is no test. Empty of all others.
@@ -57,6 +59,7 @@ impl Verdict {
                 basis: Basis::Distance,
                 effects,
                 seeds_to_decide: None,
+                seeds_as_found: None,
                 reason: format!("{reason}; {untested}"),
                 untested,
             };
@@ -69,12 +72,17 @@ impl Verdict {
             _ => Outcome::CannotTell,
         };
         let mut reason = reason(metric, outcome, &effects, &told, options);
-        let seeds_to_decide = match outcome {
-            Outcome::CannotTell => effects.iter().filter_map(|effect| effect.seeds_to_decide).max(),
+        let number = |of: fn(&Effect) -> Option<u64>| match outcome {
+            Outcome::CannotTell => effects.iter().filter_map(of).max(),
             Outcome::Same | Outcome::Different => None,
         };
+        let seeds_to_decide = number(|effect| effect.seeds_to_decide);
+        // One statistic that is different makes the metric different; it is the same if all are.
+        let apart = effects.iter().filter(|effect| effect.difference.abs() > effect.margin);
+        let of_apart = apart.filter_map(|effect| effect.seeds_as_found).min();
+        let seeds_as_found = number(|effect| effect.seeds_as_found).map(|all| of_apart.unwrap_or(all));
         if let Some(seeds) = seeds_to_decide {
-            reason += &format!("; about {} would decide", counted(two_digits(seeds), "seed"));
+            reason += &seeds_text(seeds, seeds_as_found);
         }
         // Equal means do not make equal distributions. A distance is no test: it takes a verdict away and gives none.
         let outcome = match outcome == Outcome::Same && judgement == Judgement::Different {
@@ -84,7 +92,7 @@ impl Verdict {
             }
             false => outcome,
         };
-        Verdict { outcome, basis, effects, seeds_to_decide, reason, untested: String::new() }
+        Verdict { outcome, basis, effects, seeds_to_decide, seeds_as_found, reason, untested: String::new() }
     }
 
     /// The verdict in a word or two; where there is only a distance, what that means.
@@ -114,6 +122,19 @@ fn reason(metric: Metric, outcome: Outcome, effects: &[Effect], told: &str, opti
             "{change}: neither within {margin} nor clear of no difference ({}); {told}",
             p_text(effect, options.correction)
         ),
+    }
+}
+
+/// How many seeds would decide: whatever is true, and if that is what was found.
+fn seeds_text(whatever: u64, as_found: Option<u64>) -> String {
+    let seeds = |count: u64| counted(two_digits(count), "seed");
+    match as_found.filter(|as_found| *as_found < whatever) {
+        Some(as_found) => format!(
+            "; about {} would decide if the true difference is as found, {} whatever it is",
+            seeds(as_found),
+            thousands(two_digits(whatever))
+        ),
+        None => format!("; about {} would decide", seeds(whatever)),
     }
 }
 

@@ -40,7 +40,7 @@ pub use quantile_ratio::{QuantileRatio, RATIO_PROBABILITIES, quantile_ratio};
 pub use ratio::ratio_estimate;
 pub use run_length::{LongEnough, RunLength};
 pub use sample::{Quantile, Sample};
-pub use seeds::seeds_to_decide;
+pub use seeds::{seeds_as_found, seeds_to_decide};
 pub use statistic::Statistic;
 pub use student::Estimate;
 pub use thin::{CurvePoint, ThinnedSeries, thin_distribution, thin_series, thin_steps};

@@ -34,6 +34,20 @@ pub fn seeds_to_decide(
     (needed < 1e15).then_some(needed as u64)
 }
 
+/// The same if the true difference is the one that was estimated: the smaller number after which it is called the same, or different, in four
+/// of five cases. An estimate that can not tell is a rough one, and so is this number: it says in which order of magnitude to look.
+pub fn seeds_as_found(estimate: &Estimate, replications: f64, margin: f64, confidence: f64, level: f64) -> Option<u64> {
+    let quantile = |p: f64| student_quantile(p, estimate.degrees);
+    let spread = estimate.standard_error * replications.sqrt();
+    let found = estimate.value.abs();
+    let of = |width: f64, room: f64| (room > 0.0).then(|| (spread * width / room).powi(2).ceil());
+    let power = quantile(POWER);
+    let different = of(quantile(1.0 - level / 2.0) + power, found);
+    let same = of(quantile(f64::midpoint(1.0, confidence)) + power, margin - found);
+    let needed = different.into_iter().chain(same).min_by(f64::total_cmp)?.max(replications + 1.0);
+    (needed < 1e15).then_some(needed as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use flowloom_core::rng::{Purpose, Stream};
@@ -88,6 +102,28 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The true difference is the estimate.
+    #[test]
+    fn the_number_for_what_was_found_decides_that() {
+        let (spread, margin, level) = (3.0, 2.0, 0.05);
+        for difference in [0.2, 4.0, 8.0] {
+            let estimate = Estimate { value: difference, standard_error: spread / 5f64.sqrt(), degrees: 4.0 };
+            let stated = seeds_as_found(&estimate, 5.0, margin, 0.95, level).unwrap();
+            let mut stream = Stream::new(7, Purpose::Durations, stated);
+            let tries = |_: &u64| {
+                let found = Estimate::of_mean(&draws(&mut stream, stated, difference, spread)).unwrap();
+                decides(&found, margin, level)
+            };
+            let decided = (0..400u64).filter(tries).count();
+            assert!(decided >= 320, "{difference}: {decided} of 400 with {stated}");
+        }
+        let on_the_margin = Estimate { value: 2.0, standard_error: 1.0, degrees: 1e9 };
+        // (sqrt(5) (1.96 + 0.8416) / 2)^2 = 5 * 7.849 / 4 = 9.8
+        assert_eq!(seeds_as_found(&on_the_margin, 5.0, 2.0, 0.95, 0.05), Some(10));
+        let nothing = Estimate { value: 0.0, standard_error: 1.0, degrees: 9.0 };
+        assert_eq!(seeds_as_found(&nothing, 5.0, 0.0, 0.95, 0.05), None);
     }
 
     #[test]

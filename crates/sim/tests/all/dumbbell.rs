@@ -31,7 +31,7 @@ fn one_exchange_takes_its_round_trips() {
     assert_eq!((record.start, record.established, record.first_data), (at(990), Some(at(1_070)), Some(at(1_070))));
     assert_eq!((record.last_data, record.closed), (Some(at(1_150)), Some(at(1_150))));
     assert_eq!(record.delivered_bytes, [100, 200]);
-    assert_eq!((epochs.len(), epochs[0].start, epochs[0].end), (1, at(1_070), at(1_150)));
+    assert_eq!((epochs.len(), epochs[0].start, epochs[0].end.unwrap()), (1, at(1_070), at(1_150)));
     assert!(monitor.is_some());
     assert_eq!(summary.connections.completed, 1);
     // The monitor is 10 ms from the initiator and 30 ms from the acceptor, and the vector starts there.
@@ -90,7 +90,7 @@ fn single_packet_delay_is_size_over_rate_plus_propagation() {
             // The last ACK of the handshake goes just ahead of the request on the same line.
             let both = Duration::from_nanos((54 + 54 + request) * 8_000_000_000 / bits);
             let arrived = handshake + ms(40) + both;
-            let answered = log.connections[0].2[0].end;
+            let answered = log.connections[0].2[0].end.unwrap();
             // The acknowledgement of the request goes ahead of the response.
             let back = Duration::from_nanos((54 + 55) * 8_000_000_000 / bits);
             assert_eq!(answered, Time::ZERO + arrived + ms(40) + back, "{bits} bit/s, {request} bytes");
@@ -136,11 +136,11 @@ fn waits_are_replayed_where_the_vector_has_them() {
     let (_, record, epochs, _) = &log.connections[0];
     // The acceptor's wait holds its 60 ms of transit, the initiator's its 20 ms (default: taken out once).
     let response = ms(80) + wait.saturating_sub(ms(60));
-    assert_eq!((epochs[0].start, epochs[0].end), (at(80), at(80) + response));
-    assert_eq!(epochs[1].start, epochs[0].end + wait.saturating_sub(ms(20)));
-    assert_eq!(epochs[1].end, epochs[1].start + response);
+    assert_eq!((epochs[0].start, epochs[0].end.unwrap()), (at(80), at(80) + response));
+    assert_eq!(epochs[1].start, epochs[0].end.unwrap() + wait.saturating_sub(ms(20)));
+    assert_eq!(epochs[1].end.unwrap(), epochs[1].start + response);
     // The initiator closes, and the acceptor spoke last: the time to close holds the initiator's transit.
-    assert_eq!(record.closed, Some(epochs[1].end + ms(480)));
+    assert_eq!(record.closed, Some(epochs[1].end.unwrap() + ms(480)));
 }
 
 #[test]
@@ -510,6 +510,8 @@ proptest! {
             if record.outcome == Outcome::Completed {
                 prop_assert_eq!(epochs.len(), expected);
             }
+            let ended = epochs.iter().take_while(|epoch| epoch.end.is_some()).count();
+            prop_assert!(epochs.len() - ended <= usize::from(record.outcome != Outcome::Completed), "one is under way");
         }
         for direction in &summary.directions {
             prop_assert_eq!(direction.sent, direction.delivered + direction.dropped.total() + direction.in_flight);
@@ -521,4 +523,18 @@ proptest! {
             prop_assert_eq!(counts.unfinished + counts.reset, 0, "{:?}", log.connections);
         }
     }
+}
+
+/// A request that waits in a queue until the run ends has begun, and nobody has answered it.
+#[test]
+fn an_exchange_that_the_end_cuts_has_begun() {
+    let mut config = unlimited(ms(1_000));
+    config.drain = Duration::ZERO;
+    // A request of 1,000 bytes takes 2.1 s on the line, and the handshake 0.1 s.
+    config.bottleneck.rate = Rate::from_bits_per_second(4_000).unwrap();
+    let (_, log) = simulate(&[exchange(1, at(0), 1_000, 1)], &config);
+    let (_, record, epochs, _) = &log.connections[0];
+    assert_ne!(record.outcome, Outcome::Completed);
+    let begun: Vec<_> = epochs.iter().map(|epoch| (epoch.epoch, epoch.start, epoch.end)).collect();
+    assert_eq!(begun, [(0, record.established.unwrap(), None)]);
 }

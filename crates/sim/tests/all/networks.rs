@@ -58,7 +58,7 @@ fn a_packet_takes_the_sum_of_its_links() {
     let asked = established + ms(40) + lines(154) + Duration::from_nanos(54 * 8 * 1_000);
     // On the way back the slowest line comes last: there the response waits for the acknowledgement ahead of it.
     let answered = asked + ms(40) + lines(54) + Duration::from_nanos(55 * 8 * 1_000);
-    assert_eq!(log.connections[0].2[0].end, Time::ZERO + answered);
+    assert_eq!(log.connections[0].2[0].end.unwrap(), Time::ZERO + answered);
     // The monitor stands behind the first link: 10 ms to it, of which the link is 3.
     assert_eq!(log.packets[0].time, Time::ZERO + ms(10) + Duration::from_nanos(62 * 8 * 1_500));
     assert!(log.packets.is_sorted_by_key(|packet| packet.time));

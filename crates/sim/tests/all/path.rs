@@ -143,7 +143,12 @@ fn a_connections_path_does_not_depend_on_the_others() {
         let shift = |time: Time| time.since(record.start);
         let drops: Vec<_> =
             log.drops.iter().filter(|drop| drop.connection == id).map(|drop| shift(drop.time)).collect();
-        (record.rtt, record.retransmissions, drops, epochs.iter().map(|epoch| shift(epoch.end)).collect::<Vec<_>>())
+        (
+            record.rtt,
+            record.retransmissions,
+            drops,
+            epochs.iter().map(|epoch| shift(epoch.end.unwrap())).collect::<Vec<_>>(),
+        )
     };
     let [_, together] = [(), ()].map(|()| simulate(&many(40), &config).1);
     let mut reordered = many(40);

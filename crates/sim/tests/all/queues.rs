@@ -165,7 +165,8 @@ fn short_exchanges_pass_long_ones_where_flows_have_queues_of_their_own() {
         let (_, log) = simulate(&vectors, &config);
         let epochs: Vec<_> = log.connections.iter().filter(|c| c.0.id >= 10).flat_map(|c| &c.2).collect();
         assert!(epochs.len() >= 45, "{}", epochs.len());
-        epochs.iter().map(|epoch| epoch.end.since(epoch.start).as_secs_f64()).sum::<f64>() / epochs.len() as f64
+        epochs.iter().map(|epoch| epoch.end.unwrap().since(epoch.start).as_secs_f64()).sum::<f64>()
+            / epochs.len() as f64
     };
     let limit = Limit::Packets(200);
     let shared = mean_response(Discipline::DropTail(limit));

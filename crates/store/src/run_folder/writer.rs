@@ -403,7 +403,7 @@ impl Tables {
                 request_bytes: epoch.and_then(|epoch| epoch.request).map(|adu| adu.bytes),
                 response_bytes: epoch.and_then(|epoch| epoch.response).map(|adu| adu.bytes),
                 start: Some(record.start),
-                response: Some(record.end.since(record.start)),
+                response: record.end.map(|end| end.since(record.start)),
                 intended: record.intended,
             })?;
         }

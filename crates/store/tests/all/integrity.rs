@@ -93,7 +93,7 @@ fn write_run(target: &Path) {
             delivered_bytes: [300, 10_000],
             carried_bytes: None,
         };
-        let epoch = EpochRecord { connection: vector.id, epoch: 0, intended: None, start: at(45), end: at(160) };
+        let epoch = EpochRecord { connection: vector.id, epoch: 0, intended: None, start: at(45), end: Some(at(160)) };
         let sample = QueueSample { time: at(vector.id), link: 0, from: LinkSide::Left, packets: 3, bytes: 4_542 };
         let dropped = DropRecord {
             time: at(vector.id),

@@ -85,7 +85,7 @@ fn a_connection_is_seen_from_three_points() {
     monitor.start = at(3);
     monitor.adus[1].seen = monitor.adus[1].seen.map(|seen| Span { last: ms(140), ..seen });
     monitor.t_close = Some(ms(2_000));
-    let epoch = EpochRecord { connection: 0, epoch: 0, intended: Some(at(40)), start: at(45), end: at(160) };
+    let epoch = EpochRecord { connection: 0, epoch: 0, intended: Some(at(40)), start: at(45), end: Some(at(160)) };
     let ended = record(&original, Outcome::Completed);
     let monitor = Some(&monitor);
     writer.record(Record::Connection { original: &original, ended: &ended, epochs: &[epoch], monitor }).unwrap();

@@ -185,7 +185,7 @@ impl MadeUp {
             .filter_map(|(index, epoch)| {
                 let (request, response) = (epoch.request?, epoch.response?);
                 let (start, end) = (at(request.seen.unwrap().first), at(response.seen.unwrap().last + half));
-                Some(EpochRecord { connection: id, epoch: index as u32, intended: None, start, end })
+                Some(EpochRecord { connection: id, epoch: index as u32, intended: None, start, end: Some(end) })
             })
             .collect();
         let monitor = (!unfinished).then_some(&monitor);
