@@ -8,7 +8,7 @@ use flowloom_core::workload::{ConnectionVector, Evidence, Label, LinkSide, Patte
 use super::super::error::{Flaw, FormatError};
 use super::super::lines::Lines;
 use super::super::notes::{Notes, Remark};
-use super::comment::{PAYLOAD, Told};
+use super::comment::{PAYLOAD, Told, ToldClose};
 use super::row::{After, MOST_MICROS, Row, Spelling};
 use super::rows;
 use crate::formats::limits::MOST_ADUS;
@@ -42,6 +42,8 @@ struct Block {
     waits: PerSide<Option<u64>>,
     /// Zero-size ADUs of the original spelling.
     zero_adus: bool,
+    /// The close that a comment tells of.
+    close: Option<ToldClose>,
 }
 
 /// Reads the vectors of a file in memory.
@@ -112,6 +114,7 @@ impl TmixReader {
             rows: Vec::new(),
             waits: PerSide::default(),
             zero_adus: false,
+            close: None,
         })
     }
 
@@ -154,6 +157,7 @@ impl ReadVectors for TmixReader {
                 }
                 if let (Some(block), Some(told)) = (&mut self.block, Told::read(self.lines.bytes())) {
                     told.put(&mut block.vector);
+                    block.close = told.close();
                 }
                 continue;
             }
@@ -334,6 +338,9 @@ impl Block {
                 if let (Some(wait_us), Some(before)) = (self.waits[side], before.filter(|before| before.bytes > 0)) {
                     self.rows.push(Row { side: before.side, after: After::Sending, wait_us, bytes: 0 });
                 }
+            }
+            if let Some(close) = self.close.filter(|_| sequential) {
+                close.put(&mut self.rows);
             }
         }
         if self.rows.is_empty() {

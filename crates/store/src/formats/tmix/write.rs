@@ -7,7 +7,7 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Evidence, Pattern, PerSide, Side};
 
 use super::super::notes::{Notes, Remark};
-use super::comment::{PAYLOAD, Told};
+use super::comment::{PAYLOAD, Told, ToldClose};
 use super::row::{After, Row, Spelling};
 use super::rows::{self, micros};
 use crate::workload::PayloadFacts;
@@ -60,10 +60,17 @@ impl<W: Write> TmixWriter<W> {
             self.notes.remark(reason, 0);
             return Ok(());
         }
-        let (rows, remarks) = rows::of(vector);
+        let (mut rows, remarks) = rows::of(vector);
+        let close = match (self.spelling, vector.pattern) {
+            (Spelling::Original, Pattern::Sequential) => ToldClose::of(&rows).map(|(at, close)| {
+                rows.remove(at);
+                close
+            }),
+            _ => None,
+        };
         self.text.clear();
         self.header(vector, &rows);
-        self.parameters(vector);
+        self.parameters(vector, close);
         match self.spelling {
             Spelling::Original => self.original(vector.pattern, &rows),
             Spelling::Alternate => self.alternate(vector.pattern, &rows),
@@ -113,7 +120,7 @@ impl<W: Write> TmixWriter<W> {
         }
     }
 
-    fn parameters(&mut self, vector: &ConnectionVector) {
+    fn parameters(&mut self, vector: &ConnectionVector, close: Option<ToldClose>) {
         let ends = &vector.ends;
         if let (Some(initiator), Some(acceptor)) = (ends.initiator.mss, ends.acceptor.mss) {
             self.line(format_args!("m {initiator} {acceptor}"));
@@ -139,7 +146,7 @@ impl<W: Write> TmixWriter<W> {
         }
         let [initiator, acceptor] = losses.map(Option::unwrap_or_default);
         self.line(format_args!("l {initiator:.6} {acceptor:.6}"));
-        if let Some(comment) = Told::comment(vector) {
+        if let Some(comment) = Told::comment(vector, close) {
             self.line(format_args!("{comment}"));
         }
     }
@@ -160,10 +167,8 @@ impl<W: Write> TmixWriter<W> {
             if index > 0 {
                 self.line(format_args!("t {}", row.wait_us));
             }
-            // A last wait alone is the close by who sent last; any other close needs its zero bytes.
-            let is_last = index + 1 == rows.len();
-            let closes_own = row.bytes == 0 && is_last && index > 0 && rows[index - 1].side == row.side;
-            if !closes_own {
+            // A last wait alone is the close by who sent last; any other is in the comment.
+            if row.bytes > 0 {
                 self.line(format_args!("{} {}", mark(row.side), row.bytes));
             }
         }
