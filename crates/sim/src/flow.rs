@@ -765,16 +765,19 @@ impl Flow {
         if self.observed {
             self.observe(end, network);
         }
-        for Path { rough, .. } in [&mut self.paths.initiator, &mut self.paths.acceptor] {
+        for side in Side::BOTH {
+            let Path { rough, tally, .. } = &mut self.paths[side];
+            let Route { to_link, from_link, .. } = &mut self.routes[side];
             let early = rough.as_mut().map(|rough| std::mem::take(&mut rough.overtaking));
-            early.into_iter().flatten().for_each(|handle| network.cut(end, handle));
-        }
-        for Route { to_link, from_link, .. } in [&mut self.routes.initiator, &mut self.routes.acceptor] {
+            let mut waiting = 0;
+            early.into_iter().flatten().for_each(|handle| waiting += u64::from(network.cut(end, handle)));
             for fifo in [to_link, from_link] {
                 while let Some(handle) = network.packets.pop(fifo) {
-                    network.cut(end, handle);
+                    waiting += u64::from(network.cut(end, handle));
                 }
             }
+            // They were counted when the link accepted their packets.
+            tally.carried_bytes = tally.carried_bytes.saturating_sub(waiting);
         }
     }
 

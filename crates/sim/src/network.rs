@@ -561,17 +561,23 @@ impl<'a, R: Recorder> Network<'a, R> {
         }
     }
 
-    /// A packet is still between the ends, and in no queue, when the run is cut at `end`.
-    pub fn cut(&mut self, end: Time, handle: Handle) {
+    /// A packet is still between the ends, and in no queue, when the run is cut at `end`; payload bytes that were counted as carried
+    /// within the results, and have not passed by then.
+    pub fn cut(&mut self, end: Time, handle: Handle) -> u32 {
         let packet = self.packets.get(handle);
+        let mut waiting = 0;
         let direction = &mut self.directions[packet.from as usize];
         direction.in_flight += 1;
         if packet.passed > end {
             let bytes = packet.link_bytes();
             self.throughput.not_carried(packet.from, packet.passed, traffic(bytes, packet.fresh));
             direction.remaining.add(kind(&packet.segment), bytes);
+            if (self.results[0]..self.results[1]).contains(&packet.passed) {
+                waiting = packet.fresh;
+            }
         }
         self.packets.remove(handle);
+        waiting
     }
 
     /// What the links beside the bottleneck did.

@@ -330,6 +330,9 @@ fn an_interrupted_run_keeps_what_there_is() {
     assert_eq!(counts.started, log.connections.len() as u64);
     assert!(summary.end < at(20_000) && log.bins.last().unwrap().start <= summary.end);
     assert!(summary.directions[1].link.utilisation() > 0.5, "of the time that was simulated");
+    let of_connections: u64 = log.connections.iter().map(|(_, record, ..)| record.carried_bytes.unwrap()).sum();
+    let of_bins: u64 = log.bins.iter().map(|bin| bin.carried.payload_bytes).sum();
+    assert_eq!(of_connections, of_bins, "what waited in queues passed no link");
 }
 
 /// The simulator replays TCP: flows of datagrams change nothing, and are counted.
