@@ -100,7 +100,7 @@ impl Conversion<'_> {
             return Err(empty(&facts));
         }
         let rtt = self.assumed_rtt(&facts)?;
-        let Some(written) = self.write(&mut loaded, rtt)? else { return Ok(None) };
+        let Some(written) = self.write(&mut loaded, rtt, context)? else { return Ok(None) };
         loaded.warnings.extend(load::of_notes(&written.notes, None));
         loaded.warnings.extend(self.lost(&facts));
         loaded.warn(context);
@@ -111,14 +111,17 @@ impl Conversion<'_> {
     }
 
     /// Writes all of it; `None` if who read standard output has gone, which is no error.
-    fn write(&self, loaded: &mut Loaded, rtt: Duration) -> Result<Option<Written>, Error> {
+    fn write(&self, loaded: &mut Loaded, rtt: Duration, context: Context<'_>) -> Result<Option<Written>, Error> {
         let has_left = |error: &FormatError| match error {
             FormatError::Write { source, .. } => self.output.is_none() && source.kind() == ErrorKind::BrokenPipe,
             _ => false,
         };
         let facts = loaded.facts.clone();
-        let mut writer = VectorWriter::create(self.output, self.force, self.to, self.rows, Assumptions { rtt }, facts)
-            .map_err(load::unreadable)?;
+        let interrupt = context.interrupt();
+        let (assumptions, force) = (Assumptions { rtt }, self.force);
+        let mut writer =
+            VectorWriter::create(self.output, force, self.to, self.rows, assumptions, facts, &interrupt)
+                .map_err(|error| if interrupt.has_cut() { Error::stopped() } else { load::unreadable(error) })?;
         let mut contents = Contents::default();
         for vector in &mut loaded.vectors {
             let vector = vector?;

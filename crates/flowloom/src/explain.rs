@@ -11,7 +11,7 @@ use flowloom_store::run_folder::RunFolder;
 use flowloom_store::staged::StagedFolder;
 use flowloom_store::workload::WorkloadReader;
 
-use crate::context::{Context, Event, Observer, Progress, Step};
+use crate::context::{Context, Event, Observer, Progress, Step, Stop};
 use crate::error::Error;
 use crate::experiment::{Experiment, causes};
 use crate::parallel::{at_once, threads};
@@ -46,8 +46,8 @@ pub fn explain(folder: &Path, jobs: Option<u16>, context: Context<'_>) -> Result
 ///
 /// # Errors
 /// What the disk could not do.
-pub fn write_explanation(explanation: &Explanation, path: &Path, replace: bool) -> Result<(), Error> {
-    write_page(path, replace, |out| html::write_explanation(explanation, out))
+pub fn write_explanation(explanation: &Explanation, path: &Path, replace: bool, stop: &Stop) -> Result<(), Error> {
+    write_page(path, replace, stop, |out| html::write_explanation(explanation, out))
 }
 
 fn cannot(path: &Path, error: &std::io::Error) -> Error {
@@ -260,7 +260,7 @@ mod tests {
     use flowloom_store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadWriter};
 
     use super::*;
-    use crate::context::{Silent, Stop};
+    use crate::context::Silent;
     use crate::error::ErrorKind;
     use crate::run::run_files;
 

@@ -9,7 +9,7 @@ use flowloom_store::workload::WorkloadWriter;
 use crate::context::Context;
 use crate::error::Error;
 use crate::extraction::{self, CaptureOptions, Extracted, LiveCapture};
-use crate::targets::{check_workload_target, scratch};
+use crate::targets::{check_workload_target, scratch, tell_part};
 use crate::workload::hosts::{self, HostOptions};
 
 /// What packets are extracted from.
@@ -32,7 +32,8 @@ pub struct ExtractOptions {
     pub replace: bool,
 }
 
-/// Extracts the connection vectors of `packets` into the workload file `output` (`.parquet`).
+/// Extracts the connection vectors of `packets` into the workload file `output` (`.parquet`). What was read until the work was stopped
+/// replaces no file: it gets a name beside `output` then (`NAME.part`), which [`Extracted::workload`] has.
 ///
 /// # Errors
 /// An output of another form, or one that exists; what is wrong with the captures; what could not be written.
@@ -51,7 +52,7 @@ pub fn extract(
     let mut writer = WorkloadWriter::stage(output, options.replace).map_err(Error::new)?;
     let (capture, scratch) = (&options.capture, scratch(output));
     let sink = |vector: ConnectionVector| writer.write_owned(vector).map_err(Error::new);
-    let extracted = match packets {
+    let mut extracted = match packets {
         Packets::Files(paths) => extraction::vectors(paths, capture, &mut book, &scratch, context, sink)?,
         Packets::Interface(interface, live) => {
             extraction::live(interface, live, capture, &mut book, &scratch, context, sink)?
@@ -59,8 +60,16 @@ pub fn extract(
     };
     let mut provenance = extracted.provenance();
     hosts::note(&options.hosts, &mut provenance);
-    writer.finish(provenance, extracted.facts(), &extracted.traffic()).map_err(Error::new)?;
-    extracted.warn(context);
+    let (facts, traffic) = (extracted.facts(), extracted.traffic());
+    extracted.workload = if extracted.interrupted {
+        let named = writer.finish_part(provenance, facts, &traffic).map_err(Error::new)?;
+        extracted.warn(context);
+        tell_part(output, named, context)
+    } else {
+        writer.finish(provenance, facts, &traffic).map_err(Error::new)?;
+        extracted.warn(context);
+        output.to_owned()
+    };
     hosts::warn(&options.hosts, context);
     Ok(extracted)
 }

@@ -6,6 +6,7 @@ use flowloom_report::html::{self, ReportOptions};
 use flowloom_report::{Conclusion, Facts, HostFacts, Run, Variant};
 use flowloom_store::run_folder::{RunFolder, RunFolderError};
 
+use crate::context::Stop;
 use crate::error::Error;
 use crate::targets::write_page;
 
@@ -23,16 +24,16 @@ pub fn write_own_report(runs: &mut Vec<Run>, conclusions: &[Conclusion], folder:
     let hosts: Vec<HostFacts> = runs.iter_mut().map(|run| std::mem::take(&mut run.host)).collect();
     let name = runs.first().map_or_else(String::new, |run| run.name.clone());
     let variant = [Variant { name, runs: std::mem::take(runs) }];
-    let written = write_report_of(&variant, &[conclusions], &folder.join(REPORT_FILE), true);
+    let written = write_report_of(&variant, &[conclusions], &folder.join(REPORT_FILE), true, &Stop::new());
     let [variant] = variant;
     *runs = variant.runs;
     runs.iter_mut().zip(hosts).for_each(|(run, host)| run.host = host);
     written
 }
 
-/// Writes the report of `variants` to `path`, in place of a file if it may `replace` one.
-pub fn write_report(variants: &[Variant], path: &Path, replace: bool) -> Result<(), Error> {
-    write_page(path, replace, |out| html::write_report(variants, out, &ReportOptions::default()))
+/// Writes the report of `variants` to `path`, in place of a file if it may `replace` one. `stop` ends the wait for the reader of a pipe.
+pub fn write_report(variants: &[Variant], path: &Path, replace: bool, stop: &Stop) -> Result<(), Error> {
+    write_page(path, replace, stop, |out| html::write_report(variants, out, &ReportOptions::default()))
 }
 
 /// The same with what was concluded from the runs of each variant.
@@ -41,8 +42,9 @@ pub fn write_report_of(
     conclusions: &[&[Conclusion]],
     path: &Path,
     replace: bool,
+    stop: &Stop,
 ) -> Result<(), Error> {
-    write_page(path, replace, |out| html::write_concluded(variants, conclusions, out, &ReportOptions::default()))
+    write_page(path, replace, stop, |out| html::write_concluded(variants, conclusions, out, &ReportOptions::default()))
 }
 
 /// The runs in `folders`; a folder of several seeds gives several.

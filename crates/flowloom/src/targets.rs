@@ -8,17 +8,22 @@
 //! | a device or pipe | written into | written into |
 //! | a folder, socket or disk | refused | refused |
 //! | an input | refused | refused |
+//!
+//! What is not complete, because the work was stopped, replaces nothing ([`write_result`]).
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use flowloom_store::staged::{StagedFile, Target, leads_nowhere};
+use flowloom_store::interrupt::Interrupt;
+use flowloom_store::staged::{self, StagedFile, Target, leads_nowhere};
 use flowloom_store::{formats, manifest};
 
+use crate::context::{Context, Stop};
 use crate::error::Error;
 use crate::input::{self, Kind};
+use crate::warning::Warning;
 
 /// Whether an output is standard output: `-`, or one of its names in `/dev`.
 pub fn is_standard_output(path: &Path) -> bool {
@@ -104,6 +109,23 @@ pub fn check_folder(folder: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     }
 }
 
+/// Refuses a folder of results that holds what no command wrote, as `is_known` says by path and name, and that would be replaced.
+///
+/// # Errors
+/// Up to three names of what is foreign; the folder cannot be read.
+pub fn refuse_foreign(folder: &Path, is_known: impl Fn(&Path, &str) -> bool) -> Result<(), Error> {
+    let shown = folder.display();
+    match staged::foreign(folder, is_known) {
+        Ok(names) if names.is_empty() => Ok(()),
+        Ok(names) => Err(Error::new(format_args!(
+            "{shown} holds what flowloom did not write, so --force does not replace it: {}",
+            staged::named(&names)
+        ))
+        .hint("move that, or give another folder to -o")),
+        Err(error) => Err(Error::new(format_args!("{shown}: {error}"))),
+    }
+}
+
 fn is_input(path: &Path, input: &Path) -> Error {
     let what = match path == input {
         true => "it is also an input".to_owned(),
@@ -129,28 +151,78 @@ fn is_of(end: &Path, input: &Path) -> bool {
 }
 
 /// Writes the page or text that `write` makes to `path`, under another name first, so that no half-written one is left. Devices, pipes
-/// and standard output (`-`) are written into; a reader of standard output that has gone is no error.
+/// and standard output (`-`) are written into; a reader of standard output that has gone is no error. `stop` ends the wait for the
+/// reader of a pipe.
 ///
 /// # Errors
 /// What could not be written; a file that came into being since [`check_target`], unless it may be replaced.
 pub fn write_page(
     path: &Path,
     replace: bool,
+    stop: &Stop,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Error> {
+    staged_page(path, replace, stop, write)?
+        .map_or(Ok(()), |staged| manifest::commit(staged).map_err(|error| cannot_write(path, &error)))
+}
+
+/// Writes a page of results like [`write_page`], and returns its name. One that is not complete, because the work was stopped, replaces
+/// nothing: where its name is taken, it gets that of a part beside it (`NAME.part`), of which a warning tells.
+///
+/// # Errors
+/// Those of [`write_page`].
+pub fn write_result(
+    path: &Path,
+    replace: bool,
+    is_complete: bool,
+    context: Context<'_>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<PathBuf, Error> {
+    if is_complete {
+        write_page(path, replace, context.stop(), write)?;
+        return Ok(path.to_owned());
+    }
+    let Some(staged) = staged_page(path, replace, context.stop(), write)? else { return Ok(path.to_owned()) };
+    let named = manifest::commit_part(staged).map_err(|error| cannot_write(path, &error))?;
+    Ok(tell_part(path, named, context))
+}
+
+/// Warns if a part of the result `path` was `named` otherwise, because an earlier result has the name; the name of the part.
+pub(crate) fn tell_part(path: &Path, named: Option<PathBuf>, context: Context<'_>) -> PathBuf {
+    let named = named.unwrap_or_else(|| path.to_owned());
+    if named != staged::real(path).unwrap_or_else(|_| path.to_owned()) {
+        context.warn(&Warning::PartKept { result: path.to_owned(), part: named.clone() });
+        return named;
+    }
+    path.to_owned()
+}
+
+/// Writes a page under a temporary name; `None` if it went to standard output.
+fn staged_page(
+    path: &Path,
+    replace: bool,
+    stop: &Stop,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Option<StagedFile>, Error> {
     if is_standard_output(path) {
         let mut out = BufWriter::new(io::stdout().lock());
         return match write(&mut out).and_then(|()| out.flush()) {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => {
                 Err(Error::new(format_args!("standard output: {error}")))
             }
-            _ => Ok(()),
+            _ => Ok(None),
         };
     }
-    let cannot = |error| cannot_write(path, &error);
-    let (staged, file) = StagedFile::create(path, replace).map_err(cannot)?;
-    written(&file, write).map_err(cannot)?;
-    manifest::commit(staged).map_err(cannot)
+    let interrupt = stop.interrupt();
+    let created = StagedFile::create_until(path, replace, &interrupt);
+    let (staged, file) = created.map_err(|error| not_created(path, &error, &interrupt))?;
+    written(&file, write).map_err(|error| cannot_write(path, &error))?;
+    Ok(Some(staged))
+}
+
+/// Why an output could not be opened: the user may have ended the wait for its reader.
+pub(crate) fn not_created(path: &Path, error: &io::Error, interrupt: &Interrupt) -> Error {
+    if interrupt.has_cut() { Error::stopped() } else { cannot_write(path, error) }
 }
 
 /// Writes several files, of which each has its name once all are complete.
@@ -239,7 +311,7 @@ mod tests {
         check_target(&at("loose"), true, &[]).unwrap();
         check_target(&at("null"), false, &[]).unwrap();
         check_target(folder.path(), true, &[]).unwrap_err();
-        write_page(&at("null"), false, |out| out.write_all(b"text")).unwrap();
+        write_page(&at("null"), false, &Stop::new(), |out| out.write_all(b"text")).unwrap();
         assert!(at("null").is_symlink());
         check_workload_target(Path::new("-"), true, &[]).unwrap_err();
     }

@@ -1,9 +1,11 @@
 //! What a user should know about a result, with what to do about it.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use flowloom_core::extract::{DoubledCounts, Missing};
 use flowloom_core::time::Duration;
+use flowloom_core::units::three_digits;
 use flowloom_core::workload::{LinkSide, Payload};
 use flowloom_live::plan::Doubt;
 use flowloom_report::facts::missing_text;
@@ -18,6 +20,8 @@ use crate::bits::bits;
 use crate::extraction::options::Monitor;
 use crate::finding::{FlowFinding, Lost, NotModelled, PhaseFinding};
 use crate::vcsim::findings::SpecificationFinding;
+
+mod remedy;
 
 /// One thing that a user should know, with its numbers. [`Self::kind`] names it for programs; [`Self::cause`] and
 /// [`Self::remedy`] say it, each in a clause without a full stop.
@@ -88,6 +92,13 @@ pub enum Warning {
         segments: u64,
         /// How many they were there.
         packets: u64,
+    },
+    /// Captures hold packets more than once.
+    CapturedTwice {
+        /// Packets that are copies of one shortly before.
+        packets: u64,
+        /// Their share of the packets of which that can be told.
+        share: f64,
     },
     /// Acceptors answered with two number spaces.
     DoubledAcceptors {
@@ -325,6 +336,13 @@ pub enum Warning {
         /// Its text, with the remedy.
         text: String,
     },
+    /// A part of a result has a name of its own, because an earlier result has the name that was asked for.
+    PartKept {
+        /// The earlier result.
+        result: PathBuf,
+        /// Where the part is.
+        part: PathBuf,
+    },
     /// The disk became full.
     DiskFull,
     /// Something makes a live run slower or less true.
@@ -364,6 +382,7 @@ impl Warning {
             Warning::CutCapture { .. } | Warning::CutFlowFile => "cut_capture",
             Warning::MissingBytes { .. } => "missing_bytes",
             Warning::OffloadedCapture { .. } => "offloaded_capture",
+            Warning::CapturedTwice { .. } => "captured_twice",
             Warning::DoubledAcceptors { .. } => "doubled_acceptors",
             Warning::KernelDrops { .. } => "kernel_drops",
             Warning::CaptureDrops { .. } => "capture_drops",
@@ -406,6 +425,7 @@ impl Warning {
             Warning::ClassEmpty { .. } => "class_empty",
             Warning::SourceMissed { .. } => "source_missed",
             Warning::TraceMissed { .. } => "trace_missed",
+            Warning::PartKept { .. } => "part_kept",
             Warning::DiskFull => "disk_full",
             Warning::Live(_) => "live",
         }
@@ -483,6 +503,9 @@ impl Warning {
                 format!("of {} to be traced {began} began (measure.tcp-trace)", counted(*wanted, "connection"))
             }
             Warning::Stored { text } => format!("when this workload was made: {text}"),
+            Warning::PartKept { result, part } => {
+                format!("{} is an earlier result and stays: the part is in {}", result.display(), part.display())
+            }
             Warning::DiskFull => DISK_FULL.to_owned(),
             Warning::Live(warning) => warning.to_string(),
             // All variants are named, so that a new one cannot be forgotten.
@@ -497,6 +520,7 @@ impl Warning {
             | Warning::CutCapture { .. }
             | Warning::MissingBytes { .. }
             | Warning::OffloadedCapture { .. }
+            | Warning::CapturedTwice { .. }
             | Warning::DoubledAcceptors { .. }
             | Warning::KernelDrops { .. }
             | Warning::CaptureDrops { .. }
@@ -601,6 +625,11 @@ impl Warning {
                 counted(*segments, "segment"),
                 counted(*packets, "packet"),
             ),
+            Warning::CapturedTwice { packets, share } => format!(
+                "captured more than once: {} ({} %) are copies of others, and count in throughput, load and flows of datagrams",
+                counted(*packets, "packet"),
+                three_digits(100.0 * share)
+            ),
             Warning::DoubledAcceptors { doubled } => format!(
                 "the acceptors of {} answered with two sequence numbers: {} with {} of payload in the second number space \
                  set aside",
@@ -648,117 +677,6 @@ impl Warning {
             }
             _ => return None,
         })
-    }
-
-    /// What to do about it, where something can be done.
-    pub fn remedy(&self) -> Option<&'static str> {
-        Some(match self {
-            Warning::NoTraffic { .. } => {
-                "`flowloom describe` says what they are; capture with `tcpdump -s 96 tcp or udp`"
-            }
-            Warning::NoTcp => "the flows of datagrams are kept; capture TCP too",
-            Warning::NothingReplayable => "capture at a point that sees both directions",
-            Warning::ManyIncomplete { .. } => "use --complete-only, or a longer capture",
-            Warning::MonitorDoubtful { .. } => "leave --monitor out unless the capture was made at that end",
-            Warning::UnknownSide { given: true, .. } => "give the prefixes of one side of the link alone",
-            Warning::UnknownSide { .. } => "say which addresses are on the left with --inside PREFIX",
-            Warning::ClockJumps { .. } => {
-                "captures that were pasted together replay with the same gaps; extract them one by one"
-            }
-            Warning::ClockRunsBackwards { .. } => {
-                "waits across such steps are taken as zero; reordercap puts packets in order"
-            }
-            Warning::CutCapture { .. } => {
-                "its last connections may be incomplete; stop the capturing program before copying, or use --strict to \
-                 refuse such captures"
-            }
-            Warning::MissingBytes { .. } => {
-                "capture with fewer losses, or leave such connections out with --missing skip"
-            }
-            Warning::OffloadedCapture { .. } => {
-                "capture on the link, or with offloads off (ethtool -K DEVICE tso off gso off gro off lro off), for times of \
-                 single packets"
-            }
-            Warning::DoubledAcceptors { .. } => "capture at a point that sees one answer only",
-            Warning::KernelDrops { .. } => {
-                "what they carried counts as missing; capture to a file with `tcpdump -s 96` and extract that"
-            }
-            Warning::CaptureDrops { .. } => {
-                "what they carried counts as missing; capture headers only, or to a faster disk"
-            }
-            Warning::InterfaceDown => "what was read is kept",
-            Warning::SkippedEntries { .. } => "-v says which and why",
-            Warning::MemoryFull { .. } => "raise --max-memory, or lower --idle-timeout",
-            Warning::MemoryFullOfDatagrams { .. } => "raise --max-memory, or lower --udp-idle-timeout",
-            Warning::MixedVlans { .. } => "--vlan-key keeps connections in different VLANs apart",
-            Warning::SplitVlans { .. } => "leave out --vlan-key",
-            Warning::LateData { .. } => "see docs/guide/extraction.md on closed connections",
-            Warning::ExtractionInterrupted { .. } => "the part that was read is kept",
-            Warning::SimulationInterrupted => "run it again for the rest",
-            Warning::SeedsNotBegun { .. } => "run them with --seed into a folder of their own",
-            Warning::InputChanged { .. } => "give the file as it was then, or take workload.parquet of the earlier run",
-            Warning::FlowRecords { finding, .. } => finding.remedy(),
-            Warning::MalformedFlowMessages { .. } => "ask the exporter's maker",
-            Warning::CutFlowFile => "collect it again",
-            Warning::Format { remark, .. } => remark.remedy(),
-            Warning::FormatLoses(lost) => lost.remedy(),
-            Warning::AddressesKept => "keep it to yourself, or use --hosts number or --hosts cryptopan",
-            Warning::LoadMissed { .. } => {
-                "a few connections hold most of the bytes: take a longer source, or another seed"
-            }
-            Warning::LoadDrifts { .. } => "shuffle it (workload.load.shuffle), or use a part of it",
-            Warning::Model { .. } => "docs/reference/models.md says what the model takes and what it means",
-            Warning::CalibratedModel { .. } => "truncate the law, or read the loads as those of this seed and duration",
-            Warning::FittedHarpoon(_) => {
-                "docs/reference/models.md, section harpoon, says what the parameters are made of"
-            }
-            Warning::LeftOfModel { reason, .. } => reason.remedy(),
-            Warning::Phases(finding) => finding.remedy(),
-            Warning::Specification(finding) => finding.remedy(),
-            Warning::Empty => "raise the rate or the duration",
-            Warning::SeedsAlike => "one seed is enough; run.vary says what may differ (docs/reference/experiment.md)",
-            Warning::FewBlocks { .. } => "use a longer capture for results that hold beyond it",
-            Warning::FewerActive { .. } => {
-                "compare draws with draws, or begin later, with connections in progress (a longer workload.prefill)"
-            }
-            Warning::TooShortToDraw { .. } => {
-                "one seed is enough; run.vary = \"jitter 100ms\" moves the starts of connections"
-            }
-            Warning::HostDoubtful(_) => "look at the verdict of the run",
-            Warning::RunsTooShort => "raise measure.duration",
-            Warning::JumboDatagrams { .. } => {
-                "capture with segmentation and receive offloads off, unless the link has jumbo frames"
-            }
-            Warning::TotalsOnly { .. } => "extract from packets, if they can be captured",
-            Warning::TotalsReplayed { .. } => "extract from the packets, if they can be captured",
-            Warning::RecordEnds { .. } => {
-                "leave out measure.duration, or make a longer workload of the record with workload.load"
-            }
-            Warning::WindowBehindRecord { .. } => "set measure.window to a part of the record",
-            Warning::CaptureIncomplete { .. } => "the results are complete; run it again for the capture",
-            Warning::WaitsNotCorrected { .. } => {
-                "extract from the packets, or take the published setting, in which short waits are left out: waits = { min = \"500ms\", \
-                 correct = \"none\" }"
-            }
-            Warning::DatagramsNotReplayed { of_capture, .. } => how_to_send(*of_capture),
-            Warning::DatagramsEvened { .. } => {
-                "extract the capture again, or read bytes and spans from such a run, not bursts or short queues"
-            }
-            Warning::SourceMissed { .. } => "raise measure.duration, or let the source start earlier",
-            Warning::ClassEmpty { .. }
-            | Warning::TraceMissed { .. }
-            | Warning::Stored { .. }
-            | Warning::DiskFull
-            | Warning::Live(_) => return None,
-        })
-    }
-}
-
-/// What lets a run send flows of datagrams, and keeps those `of_capture` out of a workload.
-fn how_to_send(of_capture: bool) -> &'static str {
-    match of_capture {
-        false => "datagrams = \"as-seen\" in [workload] sends them",
-        true => "datagrams = \"as-seen\" in [workload] sends them; --tcp-only keeps them out of the workload",
     }
 }
 

@@ -17,6 +17,12 @@ use crate::control::Part;
 /// Endings of files that a report may have; what an agent says is not taken for a name.
 const ENDINGS: [&str; 2] = ["pcapng", "csv"];
 
+/// The file of all that is no file of its own.
+const RESULTS: &str = "results.jsonl";
+
+/// What a file is called whose leaf has no number.
+const NAMELESS: &str = "report";
+
 /// Where the file is announced.
 const FILE: &str = "file";
 
@@ -77,6 +83,12 @@ enum Coming {
     File { line: Value, name: String, out: BufWriter<File>, left: u64 },
 }
 
+/// Whether [`Reports`] write files of this name into their folder.
+pub fn is_report(name: &str) -> bool {
+    let is_node = |text: &str| text == NAMELESS || text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    name == RESULTS || name.rsplit_once('.').is_some_and(|(node, ending)| is_node(node) && ENDINGS.contains(&ending))
+}
+
 impl Reports {
     /// Into a folder.
     pub fn new(folder: &Path) -> Reports {
@@ -124,7 +136,7 @@ impl Reports {
     /// What could not be written, now or before.
     pub fn finish(self) -> io::Result<()> {
         self.failed.map_or(Ok(()), Err)?;
-        let mut results = BufWriter::new(File::create(self.folder.join("results.jsonl"))?);
+        let mut results = BufWriter::new(File::create(self.folder.join(RESULTS))?);
         for (node, coming) in self.by_node {
             let report = match coming {
                 // What is no JSON is kept as the text that it is.
@@ -160,7 +172,7 @@ fn announced(line: &[u8]) -> Option<(Value, &'static str, u64)> {
 fn number(node: &str) -> String {
     let number = node.split(' ').nth(1).unwrap_or_default();
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    if is_number && !number.starts_with('.') { number.to_owned() } else { "report".to_owned() }
+    if is_number && !number.starts_with('.') { number.to_owned() } else { NAMELESS.to_owned() }
 }
 
 #[cfg(test)]

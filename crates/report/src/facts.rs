@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use flowloom_core::units::three_digits;
 use flowloom_core::workload::Payload;
-use flowloom_store::workload::PayloadFacts;
+use flowloom_store::workload::{CopyFacts, PayloadFacts};
 
 use crate::loops::Loops;
 use crate::metric::Unit;
@@ -325,6 +325,9 @@ pub struct Original {
     /// The user stopped the extraction of the workload: it holds what was read until then.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub extraction_interrupted: bool,
+    /// Packets that it holds more than once.
+    #[serde(skip_serializing_if = "CopyFacts::is_empty")]
+    pub copies: CopyFacts,
 }
 
 /// The fields of `host.json`: all that may differ between two runs of the same experiment (methods M.11).

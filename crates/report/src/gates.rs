@@ -377,6 +377,7 @@ pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -
     warnings.extend(run.facts.plausibility.iter().flat_map(Plausibility::warnings));
     warnings.extend(run.facts.classes.iter().filter_map(dropped_datagrams));
     warnings.extend(run.facts.classes.iter().filter_map(waiting_datagrams));
+    warnings.extend(captured_twice(&run.facts));
     warnings.extend(other_payload(run));
     warnings.extend(unseen_payload(run));
     warnings.extend(left_out_payload(run));
@@ -386,6 +387,12 @@ pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -
     warnings.extend(notes.map(|text| Warning::Kernel { text: text.clone() }));
     warnings.extend(run.facts.warnings.iter().map(|text| Warning::Other { text: text.clone() }));
     warnings
+}
+
+/// Says that the original holds many packets more than once.
+fn captured_twice(facts: &Facts) -> Option<Warning> {
+    let copies = facts.original.as_ref()?.copies;
+    copies.is_doubtful().then(|| Warning::CapturedTwice { packets: copies.packets, share: copies.share() })
 }
 
 /// Says that many datagrams of a class were dropped.

@@ -191,6 +191,13 @@ pub enum Warning {
         /// The width of the bin.
         bin_ns: u64,
     },
+    /// The original holds packets more than once.
+    CapturedTwice {
+        /// Packets that are copies of one shortly before.
+        packets: u64,
+        /// Their share of the packets of which that can be told.
+        share: f64,
+    },
     /// More or less is sent than was to be.
     OtherPayload {
         /// Payload that was to be sent: what was captured without holes, or what load and structure ask for.
@@ -269,6 +276,7 @@ impl Warning {
             Warning::ImplausibleWindows { .. }
                 | Warning::ImplausibleLoss { .. }
                 | Warning::ImplausibleRetransmissions { .. }
+                | Warning::CapturedTwice { .. }
                 | Warning::OtherPayload { .. }
                 | Warning::LeftOutPayload { .. }
                 | Warning::UnseenPayload { .. }
@@ -403,6 +411,12 @@ impl Warning {
             Warning::OtherPayload { asked_bytes, sent_bytes, from_side } => {
                 other_payload(*asked_bytes, *sent_bytes, *from_side)
             }
+            Warning::CapturedTwice { packets, share } => format!(
+                "doubtful: {} ({}) of the original are copies of others; its throughput and load count them, and flows of datagrams are \
+                 sent with them",
+                counted(*packets, "packet"),
+                percent(share)
+            ),
             Warning::FewCompared { share } => few_compared(&percent(share)),
             Warning::Kernel { text } | Warning::Other { text } => text.clone(),
         }
@@ -459,6 +473,7 @@ impl Warning {
             Warning::UnseenPayload { .. } => {
                 Some("capture without losses, or leave out what is missing with --missing skip")
             }
+            Warning::CapturedTwice { .. } => Some("remove copies from the capture (editcap -d), and extract it again"),
             Warning::ShortWindow { .. } => Some("make measure.window longer"),
             Warning::OtherPayload { from_side: None, .. } => {
                 Some("capture without losses, or leave out what is missing with --missing skip")

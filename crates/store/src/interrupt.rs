@@ -1,4 +1,5 @@
-//! Reading that a request ends: a pipe or terminal from which nothing comes would otherwise hold a program for ever.
+//! Waits that a request ends: a pipe or terminal from which nothing comes, or a pipe that nobody reads, would otherwise hold a program
+//! for ever.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -8,9 +9,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::fcntl::OFlag;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 /// Between two looks at whether reading is to end, in milliseconds.
@@ -69,6 +72,29 @@ pub fn open(path: &Path, interrupt: &Interrupt) -> io::Result<(Box<dyn Read + Se
     Ok((reader, metadata))
 }
 
+/// Opens a FIFO for writing, once it has a reader. Writing then waits while the pipe is full.
+///
+/// # Errors
+/// What the system says; the wait was ended.
+pub fn open_pipe(path: &Path, interrupt: &Interrupt) -> io::Result<File> {
+    loop {
+        let opened = File::options().write(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path);
+        match opened {
+            // Nobody reads it yet.
+            Err(error) if error.raw_os_error() == Some(Errno::ENXIO as i32) => {
+                interrupt.check()?;
+                thread::sleep(Duration::from_millis(LOOK_EVERY.into()));
+            }
+            Err(error) => return Err(error),
+            Ok(file) => {
+                let flags = OFlag::from_bits_retain(fcntl(&file, FcntlArg::F_GETFL)?);
+                fcntl(&file, FcntlArg::F_SETFL(flags - OFlag::O_NONBLOCK))?;
+                return Ok(file);
+            }
+        }
+    }
+}
+
 /// Standard input.
 ///
 /// # Errors
@@ -124,6 +150,25 @@ mod tests {
         let mut bytes = [0; 8];
         reader.read(&mut bytes).unwrap_err();
         assert!(interrupt.has_cut() && looks.load(Ordering::Relaxed) == 3);
+    }
+
+    #[test]
+    fn waiting_for_a_reader_ends_on_request() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        mkfifo(&fifo, Mode::S_IRWXU).unwrap();
+        let looks = AtomicU32::new(0);
+        let interrupt = Interrupt::new(move || looks.fetch_add(1, Ordering::Relaxed) == 2);
+        open_pipe(&fifo, &interrupt).unwrap_err();
+        assert!(interrupt.has_cut());
+        let (mut reader, _) = open(&fifo, &Interrupt::never()).unwrap();
+        let mut writer = open_pipe(&fifo, &Interrupt::never()).unwrap();
+        // More than a pipe holds: the writer waits for the reader.
+        let written = thread::spawn(move || writer.write_all(&[7; 1 << 17]));
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).unwrap();
+        written.join().unwrap().unwrap();
+        assert_eq!(bytes.len(), 1 << 17);
     }
 
     #[test]

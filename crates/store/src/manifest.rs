@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -190,6 +190,17 @@ fn name_in_manifest(path: &Path) -> Option<&str> {
 /// If it cannot have its name, or the manifest cannot be written.
 pub fn commit(staged: StagedFile) -> io::Result<()> {
     staged.commit()?.map_or(Ok(()), |path| list(&path))
+}
+
+/// Gives a part of a result its name where nothing has it, and else that of a part beside it (`NAME.part`), and enters it like
+/// [`commit`]; the name, `None` of a device or pipe.
+///
+/// # Errors
+/// Those of [`commit`].
+pub fn commit_part(staged: StagedFile) -> io::Result<Option<PathBuf>> {
+    let named = staged.commit_part()?;
+    named.as_deref().map_or(Ok(()), list)?;
+    Ok(named)
 }
 
 /// Enters the file at `path` into the manifest of its folder, if there is one. One that is damaged stays as it is, so that

@@ -1,14 +1,12 @@
 //! Files of fitted Swing models: JSON, as `docs/reference/json.md` has it under "swing model".
 
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use flowloom_models::swing::SwingModel;
 
 use crate::formats::FormatError;
-use crate::manifest;
 use crate::regular;
-use crate::staged::StagedFile;
 
 /// Largest file: the sessions that are kept whole take some 30 MB of each class.
 const MOST_BYTES: u64 = 1 << 28;
@@ -46,18 +44,6 @@ fn model(file: &str, bytes: &[u8]) -> Result<SwingModel, FormatError> {
     Ok(model)
 }
 
-/// Writes `model` to `path`, which is complete or not there. With `replaces` it may take the place of a file.
-///
-/// # Errors
-/// If it cannot be written, or has to replace a file.
-pub fn write(model: &SwingModel, path: &Path, replaces: bool) -> Result<(), FormatError> {
-    let failed = |source: io::Error| FormatError::Write { file: path.display().to_string(), source };
-    let (staged, file) = StagedFile::create(path, replaces).map_err(failed)?;
-    let mut out = BufWriter::new(file);
-    write_to(model, &mut out).and_then(|()| out.flush()).map_err(failed)?;
-    manifest::commit(staged).map_err(failed)
-}
-
 /// Writes `model` to anything.
 ///
 /// # Errors
@@ -69,6 +55,8 @@ pub fn write_to(model: &SwingModel, mut out: impl Write) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use flowloom_core::time::{Duration, Time};
     use flowloom_core::workload::{Adu, ConnectionVector, Endpoint, Host, PerSide, Side};
     use flowloom_models::swing::{Grouping, Survey};
@@ -95,7 +83,7 @@ mod tests {
     fn what_is_written_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("swing.json");
-        write(&fitted(), &path, false).unwrap();
+        write_to(&fitted(), File::create(&path).unwrap()).unwrap();
         assert_eq!(open(&path).unwrap(), fitted());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -104,7 +92,7 @@ mod tests {
     fn what_is_no_model_is_refused_with_its_place() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("swing.json");
-        write(&fitted(), &path, false).unwrap();
+        write_to(&fitted(), File::create(&path).unwrap()).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         for (from, to, wanted) in [
             ("{", "[", "this is no Swing model: "),

@@ -7,6 +7,7 @@ use flowloom::{Error, compare, explain, write_explanation};
 use serde_json::json;
 
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::output::Manner;
 use crate::{args, output};
 
@@ -48,7 +49,7 @@ fn explained(args: &args::Compare, manner: Manner) -> Result<Exit, Error> {
     }
     let explanation = explain(run, args.jobs, manner.observer().context())?;
     if let Some(page) = &args.output {
-        write_explanation(&explanation, page, args.force)?;
+        write_explanation(&explanation, page, args.force, interrupt::stop())?;
     }
     let report = args.output.iter().map(|page| format!("\nreport   {}\n", page.display()));
     let text = || explanation_text(&explanation) + &report.collect::<String>();

@@ -7,12 +7,13 @@ use flowloom::report::describe::text::description_text;
 use flowloom::report::describe::{described_run_text, joint_warm_up_text};
 use flowloom::report::{html, text};
 use flowloom::results::write_report_of;
-use flowloom::targets::{check_target, write_page};
+use flowloom::targets::{check_target, write_result};
 use flowloom::{DescribeOptions, Error, describe, describe_run};
 use serde_json::json;
 
 use crate::args;
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::output::{self, Manner};
 
 /// Runs the command.
@@ -23,23 +24,26 @@ pub fn run(args: &args::Describe, manner: Manner) -> Result<Exit, Error> {
     if let Some(path) = &args.html {
         check_target(path, args.force, &args.inputs)?;
     }
+    let observer = manner.observer();
+    let context = observer.context();
     manner.start("describe")?;
     if let [folder] = &args.inputs[..]
         && input::kind(folder) == Kind::RunFolder
     {
         return run_folder(args, folder, &options, manner);
     }
-    let description = describe(&args.inputs, &options, manner.observer().context())?;
+    let description = describe(&args.inputs, &options, context)?;
     let described = &description.described;
-    if let Some(path) = &args.html {
-        write_page(path, args.force, |out| html::write_description(described, out))?;
-    }
+    let page = args.html.as_ref().map(|path| {
+        write_result(path, args.force, !description.interrupted, context, |out| html::write_description(described, out))
+    });
+    let page = page.transpose()?;
     let object = || match &described[..] {
         [one] => json!(one),
         several => json!(several),
     };
     let text = || {
-        let page = args.html.as_ref().map(|path| format!("\npictures      {}\n", path.display()));
+        let page = page.as_ref().map(|path| format!("\npictures      {}\n", path.display()));
         description_text(described, output::width()) + &page.unwrap_or_default()
     };
     manner.answer(object, text)?;
@@ -51,7 +55,13 @@ fn run_folder(args: &args::Describe, folder: &Path, options: &DescribeOptions, m
     let description = describe_run(folder, options)?;
     let (runs, described, warm_up) = (&description.variant.runs, &description.described, &description.warm_up);
     if let Some(path) = &args.html {
-        write_report_of(std::slice::from_ref(&description.variant), &[&description.conclusions], path, args.force)?;
+        write_report_of(
+            std::slice::from_ref(&description.variant),
+            &[&description.conclusions],
+            path,
+            args.force,
+            interrupt::stop(),
+        )?;
     }
     let object = || match &described[..] {
         [one] => json!(one),

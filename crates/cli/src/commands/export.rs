@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::args::{self, Target};
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::output::Manner;
 use flowloom::Error;
 use flowloom::input::{self, Kind};
@@ -42,7 +43,7 @@ pub fn run(args: &args::Convert, output: Option<&Path>, manner: Manner) -> Resul
         return Err(Error::usage(format_args!("{} holds {} runs", folder.display(), runs.len()))
             .hint(format_args!("convert one of them, for example {first}")));
     };
-    write_page(&args.output, args.force, |out| to.write(run, out))?;
+    write_page(&args.output, args.force, interrupt::stop(), |out| to.write(run, out))?;
     let Some(path) = output else { return Ok(Exit::Done) };
     let (name, left_out) = (name(to), to.left_out(run));
     manner.answer(

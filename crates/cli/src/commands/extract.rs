@@ -44,7 +44,7 @@ pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Error> {
         Some(interface) => Packets::Interface(interface, &live),
     };
     let extracted = extract(packets, &args.output, &options, manner.observer().context())?;
-    manner.answer(|| json!(extracted.summary()), || sentence(&extracted, &args.output))?;
+    manner.answer(|| json!(extracted.summary()), || sentence(&extracted))?;
     Ok(if extracted.interrupted { Exit::Invalid } else { Exit::Done })
 }
 
@@ -67,7 +67,7 @@ pub fn contents(contents: Contents, facts: &CaptureFacts) -> String {
 }
 
 /// What was read and what came of it, in two or three lines.
-fn sentence(extracted: &Extracted, output: &Path) -> String {
+fn sentence(extracted: &Extracted) -> String {
     let facts = extracted.facts();
     let mut text = format!(
         "{}, {}, {}\n",
@@ -83,6 +83,6 @@ fn sentence(extracted: &Extracted, output: &Path) -> String {
         let missing = missing_text(&payload, facts.payload.connections_with_missing);
         text.push_str(&format!("  missing     {missing}\n"));
     }
-    text.push_str(&format!("  workload    {}\n", output.display()));
+    text.push_str(&format!("  workload    {}\n", extracted.workload.display()));
     text
 }

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::args::{self, FittedModel};
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::output::Manner;
 
 /// Runs the command.
@@ -40,10 +41,10 @@ fn variables(args: &args::Fit, manner: Manner) -> Result<(), Error> {
             Error::new(format_args!("{}: {missing}", args.input.display()))
                 .hint("leave -o out, and write the model by hand (docs/reference/models.md)")
         })?;
-        write_page(path, args.force, |out| out.write_all(text.as_bytes()))?;
+        write_page(path, args.force, interrupt::stop(), |out| out.write_all(text.as_bytes()))?;
     }
     if let Some(path) = &args.html {
-        write_page(path, args.force, |out| html::write_fits(&fitted, out))?;
+        write_page(path, args.force, interrupt::stop(), |out| html::write_fits(&fitted, out))?;
     }
     let text = || {
         let next = args.output.as_ref().map(|path| format!("next          flowloom run {}\n", path.display()));

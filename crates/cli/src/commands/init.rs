@@ -8,6 +8,7 @@ use flowloom::{Error, InitOptions, init};
 
 use crate::args;
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::output::{self, Manner};
 
 /// Runs the command.
@@ -20,7 +21,7 @@ pub fn run(args: &args::Init, manner: impl Fn(args::Form) -> Manner) -> Result<E
     }
     let options = InitOptions { source: args.from.clone(), capture: args.capture.options(), folder };
     let text = init(&options, manner.observer().context())?;
-    write_page(&args.output, args.force, |out| out.write_all(text.as_bytes()))?;
+    write_page(&args.output, args.force, interrupt::stop(), |out| out.write_all(text.as_bytes()))?;
     if to_output {
         return Ok(Exit::Done);
     }

@@ -10,6 +10,7 @@ use flowloom::lab::script::toml_form;
 
 use crate::args::{self, ScriptForm};
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::output::{self, Manner};
 use crate::scripts;
 use flowloom::Error;
@@ -30,7 +31,7 @@ pub fn run(args: &args::LabFormat, manner: Manner) -> Result<Exit, Error> {
     }
     let Some((_, formatted)) = formatted(script, args.to, manner)? else { return Ok(Exit::Usage) };
     match &args.output {
-        Some(path) => write_page(path, args.force, |out| out.write_all(formatted.as_bytes()))?,
+        Some(path) => write_page(path, args.force, interrupt::stop(), |out| out.write_all(formatted.as_bytes()))?,
         None => output::text(&formatted)?,
     }
     Ok(Exit::Done)

@@ -10,13 +10,13 @@ use flowloom::lab::authority::unique;
 use flowloom::lab::blocking;
 use flowloom::lab::controller::experiment::Outcome;
 use flowloom::lab::controller::{AgentRun, LeafRun, Offset, Step, Watcher};
-use flowloom::lab::report::Reports;
+use flowloom::lab::report::{Reports, is_report};
 use flowloom::lab::script::expand::whole;
 use flowloom::lab::script::format::format;
 use flowloom::lab::script::parser::Mode;
 use flowloom::lab::script::tree::{Body, Child};
-use flowloom::store::staged::{StagedFolder, real, take_name};
-use flowloom::targets::check_folder;
+use flowloom::store::staged::{Naming, StagedFolder, real};
+use flowloom::targets::{check_folder, refuse_foreign};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -67,13 +67,17 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Error> {
     })?;
     let script = format(&Body { children: vec![Child::Block(block)], ..Body::default() });
     let written = write(folder.path(), &name, &script, &outcome).and_then(|()| reports.finish());
-    written.and_then(|()| take_name(folder.path(), &end, is_taken)).map_err(|error| cannot(target, &error))?;
-    folder.keep();
+    let naming = match is_taken {
+        _ if outcome.is_interrupted => Naming::Part,
+        true => Naming::Replace,
+        false => Naming::New,
+    };
+    let named = written.and_then(|()| folder.finish(&end, naming)).map_err(|error| cannot(target, &error))?;
     if !quiet {
         outcome.said.iter().for_each(|said| tell!("{}: {}", said.node, said.text));
     }
     outcome.failed.iter().for_each(|failure| tell!("error: {failure}"));
-    let (ran, failed, shown) = (outcome.leaves.len(), outcome.failed.len(), target.display());
+    let (ran, failed, shown) = (outcome.leaves.len(), outcome.failed.len(), named.display());
     crate::output::text(&match args.take_up {
         Some(_) => format!("what agents have of {name}, {failed} have nothing: {shown}\n"),
         None => format!("{ran} leaves ran, {failed} failed: {shown}\n"),
@@ -117,6 +121,9 @@ fn check(args: &args::LabRun) -> Result<bool, Error> {
             target.display()
         ))
         .hint("give another name to -o"));
+    }
+    if is_folder {
+        refuse_foreign(target, |path, name| !path.is_dir() && (MADE.contains(&name) || is_report(name)))?;
     }
     Ok(is_folder)
 }

@@ -2,7 +2,7 @@
 
 use flowloom::report::html;
 use flowloom::report::overhead::text::overhead_text;
-use flowloom::targets::{check_target, write_page};
+use flowloom::targets::{check_target, write_result};
 use flowloom::{Datagrams, Error, OverheadOptions, overhead};
 use serde_json::json;
 
@@ -26,13 +26,16 @@ pub fn run(args: &args::Overhead, manner: Manner) -> Result<Exit, Error> {
     if let Some(path) = &args.html {
         check_target(path, args.force, args.input.as_slice())?;
     }
+    let observer = manner.observer();
+    let context = observer.context();
     manner.start("overhead")?;
-    let found = overhead(datagrams, &options, manner.observer().context())?;
-    if let Some(path) = &args.html {
-        write_page(path, args.force, |out| html::write_overhead(&found, out))?;
-    }
+    let found = overhead(datagrams, &options, context)?;
+    let page = args.html.as_ref().map(|path| {
+        write_result(path, args.force, !found.interrupted, context, |out| html::write_overhead(&found, out))
+    });
+    let page = page.transpose()?;
     let text = || {
-        let page = args.html.as_ref().map(|path| format!("\npictures      {}\n", path.display()));
+        let page = page.as_ref().map(|path| format!("\npictures      {}\n", path.display()));
         overhead_text(&found) + &page.unwrap_or_default()
     };
     manner.answer(|| json!(found), text)?;

@@ -1,7 +1,7 @@
 //! `flowloom report`: one self-contained HTML file of one or more runs.
 
 use crate::exit::Exit;
-use crate::{args, output};
+use crate::{args, interrupt, output};
 use flowloom::Error;
 use flowloom::results::{load_variants, write_report};
 use flowloom::targets::{check_target, is_standard_output};
@@ -13,7 +13,7 @@ pub fn run(args: &args::Report, quiet: bool) -> Result<Exit, Error> {
         return Err(Error::usage("--open shows a file, and -o - writes to standard output").hint("name a file with -o"));
     }
     check_target(&args.output, args.force, &args.runs)?;
-    write_report(&load_variants(&args.runs)?, &args.output, args.force)?;
+    write_report(&load_variants(&args.runs)?, &args.output, args.force, interrupt::stop())?;
     if !quiet && !is_stream {
         output::text(&format!("report   {}\n", args.output.display()))?;
     }

@@ -12,7 +12,7 @@ use crate::support::{Bench, Traffic};
 const SECRET: &str = "zwxq";
 
 /// Commands that take the option; `OUT` is a folder of outputs, whose names do not tell.
-const COMMANDS: [&str; 32] = [
+const COMMANDS: [&str; 42] = [
     "extract zwxq.pcap -o OUT/e.parquet --anonymize",
     "extract zwxq.pcap -o OUT/ej.parquet --anonymize --json",
     "convert zwxq.parquet -o OUT/c.jsonl --anonymize",
@@ -45,6 +45,16 @@ const COMMANDS: [&str; 32] = [
     "run zwxq-swing.toml -o OUT/r8 --anonymize",
     "run zwxq.spec -o OUT/r9 --anonymize",
     "run zwxq.spec --anonymize --json",
+    "extract zwxq-ring -o OUT/ring.parquet --anonymize -v",
+    "describe zwxq-ring --anonymize -v",
+    "run zwxq-ring -o OUT/r10 --anonymize -v",
+    "model zwxq-harpoon.toml -o OUT/mh.parquet --anonymize -v",
+    "run zwxq-harpoon.toml -o OUT/r11 --anonymize -v --json",
+    "convert zwxq-odd.cvec -o OUT/odd.jsonl --anonymize -v",
+    "run zwxq-odd.cvec -o OUT/r12 --anonymize -v",
+    "convert zwxq.nf5 -o OUT/nf5.jsonl --anonymize -v --allow-truncated",
+    "run zwxq.nf5 -o OUT/r13 --anonymize -v --allow-truncated",
+    "convert zwxq.csv -o OUT/rows.jsonl --anonymize -v",
 ];
 
 /// Commands with the option in their help that are tried elsewhere: `init` refuses it.
@@ -75,7 +85,50 @@ fn inputs(bench: &Bench) {
     bench.flowloom(&["extract", "zwxq.pcap", "-o", "zwxq.parquet"]).succeeded();
     bench.flowloom(&["convert", "zwxq.log", "-o", "zwxq.jsonl"]).succeeded();
     bench.flowloom(&["fit", "zwxq.pcap", "--model", "swing", "-o", "zwxq.json"]).succeeded();
+    std::fs::create_dir_all(bench.path("zwxq-ring/zwxq-sub")).unwrap();
+    bench.file("zwxq-ring/zwxq-1.pcap", &pcap);
+    bench.file("zwxq-ring/zwxq.txt", b"notes");
+    bench.file("zwxq-ring/zwxq-empty.pcap", b"");
+    bench.file(
+        "zwxq.xml",
+        b"<harpoon_plugins>\n\
+          <plugin name=\"C\" objfile=\"tcp_plugin.so\" maxthreads=\"7\" personality=\"client\">\n\
+          <active_sessions>1 2 3</active_sessions><interconnection_times>0.5 1</interconnection_times>\n\
+          <odd/><address_pool name=\"client_src_pool\"><address ipv4=\"10.0.0.0/24\" port=\"0\"/></address_pool>\n\
+          <address_pool name=\"client_dst_pool\"><address ipv4=\"10.0.1.1\" port=\"80\"/></address_pool></plugin>\n\
+          <plugin name=\"S\" objfile=\"tcp_plugin.so\" maxthreads=\"7\" personality=\"server\">\n\
+          <file_sizes>1000 2000</file_sizes>\n\
+          <address_pool name=\"server_pool\"><address ipv4=\"10.0.1.1\" port=\"80\"/></address_pool></plugin>\n\
+          </harpoon_plugins>\n",
+    );
+    let harpoon = b"[workload]\nmodel = { kind = \"harpoon\", config = \"zwxq.xml\", repeat = true }\n[measure]\nduration = \"5s\"\n";
+    bench.file("zwxq-harpoon.toml", harpoon);
+    let said = bench.flowloom(&["model", "zwxq-harpoon.toml", "-o", "zwxq-h.parquet"]);
+    assert!(said.succeeded().err.contains("zwxq.xml:"), "a warning with a line: {}", said.err);
+    bench.file("zwxq-odd.cvec", b"SEQ 0 9 1 1\nw 65535 65535\nr 1000\nl 0 0\n> 100\nt 10\n< 200\nt 5\n> 0\n");
+    bench.file("zwxq.nf5", &netflow());
+    bench.flowloom(&["convert", "zwxq.pcap", "-o", "zwxq.csv"]).succeeded();
     assert!(std::fs::read_to_string(bench.path("zwxq.jsonl")).unwrap().contains("zwxq.log:5"), "a warning with a line");
+}
+
+/// A NetFlow v5 message with a flow of each end of a connection, and a message that is cut off.
+fn netflow() -> Vec<u8> {
+    let mut message = vec![0; 24];
+    message[..4].copy_from_slice(&[0, 5, 0, 2]);
+    message[4..8].copy_from_slice(&10_000_u32.to_be_bytes());
+    message[8..12].copy_from_slice(&1_000_000_000_u32.to_be_bytes());
+    for (hosts, ports) in [([1, 2], [5_000_u16, 80]), ([2, 1], [80, 5_000])] {
+        let mut record = [0; 48];
+        record[..8].copy_from_slice(&[10, 0, 0, hosts[0], 10, 0, 0, hosts[1]]);
+        for (at, number) in [(16, 9_u32), (20, 9_000), (24, 1_000), (28, 5_000)] {
+            record[at..at + 4].copy_from_slice(&number.to_be_bytes());
+        }
+        record[32..34].copy_from_slice(&ports[0].to_be_bytes());
+        record[34..36].copy_from_slice(&ports[1].to_be_bytes());
+        (record[37], record[38]) = (0x1b, 6);
+        message.extend(record);
+    }
+    [&message[..], &message[..50]].concat()
 }
 
 /// Whether `bytes`, or what they unpack to, hold the secret.

@@ -113,6 +113,46 @@ fn snapped(pcap: &[u8], length: usize) -> Vec<u8> {
     out
 }
 
+/// A nanosecond pcap with every `nth` record twice.
+fn doubled(pcap: &[u8], nth: usize) -> Vec<u8> {
+    let mut out = pcap[..24].to_vec();
+    let mut rest = &pcap[24..];
+    for at in 0.. {
+        if rest.len() < 16 {
+            break;
+        }
+        let length = 16 + u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+        out.extend(rest[..length].repeat(1 + usize::from(at % nth == 0)));
+        rest = &rest[length..];
+    }
+    out
+}
+
+#[test]
+fn a_capture_of_every_packet_twice_is_doubted() {
+    let bench = Bench::new();
+    let whole = Traffic::many(60).pcap();
+    bench.file("once.pcap", &whole);
+    bench.file("few.pcap", &doubled(&whole, 40));
+    bench.file("twice.pcap", &doubled(&whole, 1));
+    let warning = "captured more than once: ";
+    for (name, is_doubted) in [("once.pcap", false), ("few.pcap", false), ("twice.pcap", true)] {
+        for words in [&["describe", name][..], &["extract", name, "-o", "w.parquet", "--force"]] {
+            let said = bench.flowloom(words);
+            let told = said.succeeded().err.clone() + &said.out;
+            assert_eq!(told.contains(warning) && told.contains("editcap -d"), is_doubted, "{words:?}: {told}");
+        }
+        // Of the capture, and of the workload that was made of it.
+        for input in [name, "w.parquet"] {
+            let answer = bench.json(&["run", input, "-o", "r", "--force", "--json"]);
+            let plausible = &answer["verdict"]["plausible"];
+            let doubt = plausible["reasons"].to_string().contains("are copies of others");
+            assert_eq!(doubt, is_doubted, "{input}: {plausible}");
+            assert!(!doubt || plausible["word"] == "doubtful", "{plausible}");
+        }
+    }
+}
+
 #[test]
 fn a_snap_length_of_54_loses_nothing_but_options() {
     let whole = Traffic::many(20).pcap();

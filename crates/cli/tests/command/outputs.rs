@@ -116,6 +116,24 @@ fn a_run_folder_with_inputs_in_it_stays() {
 }
 
 #[test]
+fn a_folder_with_a_users_files_stays() {
+    let bench = bench();
+    bench.file("two.spec", crate::internetworks::TWO.as_bytes());
+    bench.flowloom(&["run", "two.spec", "-o", "v", "-q"]).succeeded();
+    for (folder, words) in [
+        ("r", ["run", "w.parquet", "-o", "r", "-q", "--force"]),
+        ("v", ["run", "two.spec", "-o", "v", "-q", "--force"]),
+    ] {
+        bench.flowloom(&words).succeeded();
+        for name in ["b.txt", "a.txt", "d.txt", "c.txt"] {
+            bench.file(&format!("{folder}/{name}"), b"mine");
+        }
+        bench.flowloom(&words).failed(1, &[folder, "a.txt, b.txt, c.txt and 1 more", "move that", "-o"]);
+        assert_eq!(fs::read(bench.path(folder).join("d.txt")).unwrap(), b"mine");
+    }
+}
+
+#[test]
 fn standard_output_is_written_alike() {
     let bench = bench();
     bench.file("s.ns", b"cluster { test a { duration = 1; } }\n");

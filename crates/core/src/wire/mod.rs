@@ -2,6 +2,7 @@
 
 mod common;
 mod cooked;
+mod copies;
 mod decoder;
 mod ecn;
 mod ethernet;
@@ -22,6 +23,7 @@ mod tests;
 mod tunnel;
 mod udp;
 
+pub use copies::Copies;
 pub use decoder::Decoder;
 pub use ecn::Ecn;
 pub use fragments::FragmentCounts;

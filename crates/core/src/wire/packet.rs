@@ -149,6 +149,9 @@ pub struct Datagram {
     pub payload_bytes: u32,
     /// IP bytes + 14: its share of the link (methods C.6).
     pub link_bytes: u32,
+    /// IPv4 identification, and below it the UDP checksum: the same in copies of one datagram, and hardly in others soon after it.
+    /// `None` where both are 0.
+    pub mark: Option<NonZeroU32>,
     /// Its payload begins with a QUIC long header (RFC 8999 section 5.1) of a version that other protocols cannot be
     /// taken for. Short headers cannot be told from other bytes; neither can a header that was not captured.
     pub quic: bool,
@@ -158,6 +161,13 @@ pub struct Datagram {
     pub from: Option<LinkSide>,
     /// Destination and source MAC addresses, as they follow each other on the wire, where the link has them.
     pub macs: Option<[[u8; 6]; 2]>,
+}
+
+impl Datagram {
+    /// Whether its IPv4 identification is known.
+    pub(super) fn has_id(&self) -> bool {
+        self.mark.is_some_and(|mark| mark.get() >> 16 != 0)
+    }
 }
 
 /// What a packet turned out to carry.

@@ -1,5 +1,7 @@
 //! The UDP header (RFC 768), and whether QUIC is behind it.
 
+use std::num::NonZeroU32;
+
 use super::ip;
 use super::layer::Rest;
 use super::packet::{Address, Datagram};
@@ -24,6 +26,9 @@ pub(super) fn parse(rest: &mut Rest<'_>, ip: &ip::Header) -> Result<Datagram, Se
         destination: Address { ip: ip.addresses[1], port: u16::from_be_bytes([header[2], header[3]]) },
         payload_bytes: rest.length,
         link_bytes: ip.total_length.saturating_add(LINK_HEADER_BYTES),
+        mark: NonZeroU32::new(
+            u32::from(ip.identification) << 16 | u32::from(u16::from_be_bytes([header[6], header[7]])),
+        ),
         quic: is_quic(rest.bytes, rest.length),
         vlan: None,
         from: None,

@@ -30,7 +30,17 @@ fn b(port: u16) -> Address {
 
 fn datagram(source: Address, destination: Address, payload_bytes: u32) -> Datagram {
     let link_bytes = payload_bytes + 42;
-    Datagram { source, destination, payload_bytes, link_bytes, quic: false, vlan: None, from: None, macs: None }
+    Datagram {
+        source,
+        destination,
+        payload_bytes,
+        link_bytes,
+        mark: None,
+        quic: false,
+        vlan: None,
+        from: None,
+        macs: None,
+    }
 }
 
 fn segment(source: Address, destination: Address, payload_bytes: u32) -> Segment {

@@ -16,7 +16,7 @@ use flowloom_models::generate::SourceModel;
 use flowloom_report::statistics::{LongEnough, RunLength};
 use flowloom_report::words::thousands;
 use flowloom_sim::{Classed, Config, LinkConfig, Progress as SimProgress};
-use flowloom_store::staged::{StagedFolder, real, take_name};
+use flowloom_store::staged::{Naming, StagedFolder, real};
 use serde_json::{Value, json};
 
 use crate::context::{Context, Progress, Step};
@@ -416,9 +416,7 @@ impl<'a> Job<'a> {
         }
         let staged = StagedFolder::create(&end).map_err(cannot)?;
         write_pages(&within(staged.path()), false)?;
-        take_name(staged.path(), &end, false).map_err(cannot)?;
-        staged.keep();
-        Ok(())
+        staged.finish(&end, Naming::New).map(drop).map_err(cannot)
     }
 }
 

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use flowloom_core::extract::{Finished, Front, Options, Packet, Prefix};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::wire::{Decoder, Parsed, SetAside, SetAsideCounts};
+use flowloom_core::wire::{Copies, Decoder, Parsed, SetAside, SetAsideCounts};
 use flowloom_core::workload::ConnectionVector;
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::capture::{self, CaptureError, Captures, Format, Input, LiveOptions};
 use flowloom_store::interrupt::Interrupt;
+use flowloom_store::workload::CopyFacts;
 
 use crate::clock::Stopwatch;
 use crate::context::{Context, Event, Progress, Step};
@@ -133,6 +134,7 @@ fn extract(
         context,
         tcp_only: options.tcp_only,
         watch,
+        copies: Copies::default(),
         interrupted: false,
     };
     let write = |mut finished: Finished| {
@@ -151,7 +153,9 @@ fn extract(
         packets: reader.packets,
         captured_bytes: reader.captured_bytes,
         options: options.clone(),
+        copies: CopyFacts { packets: reader.copies.copies(), judged: reader.copies.judged() },
         interrupted: reader.interrupted,
+        workload: PathBuf::new(),
     };
     drop(reader);
     context.explain(|| extracted.explanation());
@@ -168,6 +172,7 @@ struct Reader<'a, W> {
     packets_set_aside: SetAsideCounts,
     packets: u64,
     captured_bytes: u64,
+    copies: Copies,
     progress: Progress<'a>,
     context: Context<'a>,
     /// An interface: an interrupt ends the capture by itself, and nothing is missing then.
@@ -196,8 +201,12 @@ impl<W: FnMut(Time, &Result<Parsed, SetAside>, u32)> Reader<'_, W> {
             let parsed = packet.decode(&mut self.decoder);
             (self.watch)(packet.time, &parsed, packet.wire_length);
             match parsed {
-                Ok(Parsed::Segment(segment)) => self.front.handle_segment(packet.time, &segment, of_parts),
+                Ok(Parsed::Segment(segment)) => {
+                    self.copies.segment(packet.time, &segment);
+                    self.front.handle_segment(packet.time, &segment, of_parts);
+                }
                 Ok(Parsed::Datagram(datagram)) if !self.tcp_only => {
+                    self.copies.datagram(packet.time, &datagram);
                     self.front.handle_datagram(packet.time, &datagram, of_parts);
                 }
                 Ok(Parsed::Datagram(_)) => {

@@ -1,6 +1,7 @@
 //! What was learnt from captures beside their vectors: warnings, decisions, counts, facts for workload files.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -10,8 +11,8 @@ use flowloom_core::workload::{InitiatorRule, LinkSide, Pattern, Repaired, Repeat
 use flowloom_report::describe::ClassShare;
 use flowloom_store::capture::{Format, InputFacts, Skipped, Truncation};
 use flowloom_store::workload::{
-    CaptureFacts, ConnectionCounts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, PayloadFacts, PerSideBytes,
-    Provenance, TrafficFacts,
+    CaptureFacts, ConnectionCounts, CopyFacts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, PayloadFacts,
+    PerSideBytes, Provenance, TrafficFacts,
 };
 
 use super::options::CaptureOptions;
@@ -37,8 +38,12 @@ pub struct Extracted {
     pub captured_bytes: u64,
     /// How they were read.
     pub options: CaptureOptions,
+    /// Packets that the captures hold more than once.
+    pub copies: CopyFacts,
     /// Whether the work was stopped: the vectors are those of the part that was read.
     pub interrupted: bool,
+    /// The workload file that holds the vectors, if one was written; the empty path otherwise.
+    pub workload: PathBuf,
 }
 
 /// What was counted, as `extract --json` prints it (`docs/reference/json.md`).
@@ -271,6 +276,10 @@ impl Extracted {
             let farthest = self.counts.farthest_backwards;
             warnings.push(Warning::ClockRunsBackwards { steps: self.counts.clock_backwards, farthest });
         }
+        if self.copies.is_doubtful() {
+            let CopyFacts { packets, .. } = self.copies;
+            warnings.push(Warning::CapturedTwice { packets, share: self.copies.share() });
+        }
         let files = self.inputs.iter().filter(|input| input.truncated).count();
         if files > 0 {
             warnings.push(Warning::CutCapture { files });
@@ -316,8 +325,11 @@ impl Extracted {
         for (reason, count) in self.packets_set_aside.iter().filter(|(_, count)| *count > 0) {
             say(format!("{count} packets set aside: {}", reason.sentence()));
         }
-        for Skipped { name, why } in &self.skipped {
-            say(format!("{name}: left out: {why}"));
+        for (number, Skipped { name, why }) in (1..).zip(&self.skipped) {
+            match self.options.anonymize {
+                true => say(format!("entry {number} that is no capture: left out: {why}")),
+                false => say(format!("{name}: left out: {why}")),
+            }
         }
         let connections = self.connections();
         let one_way = if self.options.one_way { 0 } else { connections.one_way };
@@ -380,6 +392,7 @@ impl Extracted {
             set_aside: set_aside.iter().map(|(name, count, _)| (name.clone(), *count)).collect(),
             set_aside_bytes: set_aside.into_iter().map(|(name, _, bytes)| (name, bytes)).collect(),
             unknown_side_connections: self.counts.side_rule(SideRule::Unknown),
+            copies: self.copies,
             interrupted: self.interrupted,
             warnings: self.warnings().iter().map(Warning::to_string).collect(),
         }

@@ -98,7 +98,7 @@ pub fn fit_harpoon(input: &Path, wanted: &HarpoonFitOptions, context: Context<'_
     let plugins: Vec<Plugin> =
         found.directions.iter().flat_map(|direction| direction.plugins(pools, options.seed)).collect();
     for (path, plugins) in targets.iter().zip(parts(wanted, plugins)) {
-        write_page(path, wanted.replace, |out| harpoon::write(&plugins, out))?;
+        write_page(path, wanted.replace, context.stop(), |out| harpoon::write(&plugins, out))?;
     }
     Ok(FittedHarpoon { fit, files: targets })
 }

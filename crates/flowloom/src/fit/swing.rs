@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use flowloom_core::time::{Duration, Time};
-use flowloom_models::swing::{Grouping, LeftOut, Survey, SwingModel};
+use flowloom_models::swing::{Grouping, LeftOut, Survey};
 use flowloom_report::fit::swing::SwingSummary;
 use flowloom_store::swing;
 
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::experiment::Quantity;
 use crate::extraction::CaptureOptions;
 use crate::finding::NotModelled;
-use crate::targets::{check_target, is_standard_output, write_page};
+use crate::targets::{check_target, write_page};
 use crate::warning::Warning;
 use crate::workload::hosts::{HostChoice, HostOptions};
 use crate::workload::load;
@@ -67,18 +67,10 @@ pub fn fit_swing(input: &Path, options: &SwingFitOptions, context: Context<'_>) 
     let model = survey.finish(duration);
     warn(left_out, context);
     if let Some(path) = &options.target {
-        write_model(&model, path, options.replace)?;
+        write_page(path, options.replace, context.stop(), |out| swing::write_to(&model, out))?;
     }
     let name = (!options.capture.anonymize).then(|| input.display().to_string());
     Ok(SwingSummary::new(&model, name, connections, left_out))
-}
-
-/// Writes the model to a file, or to standard output.
-fn write_model(model: &SwingModel, path: &Path, replace: bool) -> Result<(), Error> {
-    if is_standard_output(path) {
-        return write_page(path, replace, |out| swing::write_to(model, out));
-    }
-    swing::write(model, path, replace).map_err(load::unreadable)
 }
 
 fn grouping(options: &SwingFitOptions) -> Result<Grouping, Error> {

@@ -117,6 +117,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
             busiest_second_bits_per_second: busiest_second(&source.facts.traffic, senders.sends_datagrams())
                 .and_then(Rate::bits_per_second),
             extraction_interrupted: capture.interrupted,
+            copies: capture.copies,
         }),
         disk_full: false,
         cut_connections: *cut,

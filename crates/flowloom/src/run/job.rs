@@ -31,13 +31,14 @@ use crate::run::options::Driver;
 use crate::run::recording::{LinkCapture, Recording};
 use crate::run::setup::{Prepared, Setup};
 use crate::run::{live, pipeline};
+use crate::targets::tell_part;
 use crate::warning::Warning;
 use crate::workload::source::{Source, file_name};
 
 /// What a run came to.
 #[derive(Debug)]
 pub struct Ran {
-    /// The run folder, or the folder with one for each seed.
+    /// The run folder, or the folder with one for each seed. Runs that were stopped replace none: theirs has a name of its own then.
     pub folder: PathBuf,
     /// The runs, in the order of their seeds.
     pub runs: Vec<Run>,
@@ -72,6 +73,9 @@ impl FromIterator<(Run, Conclusion)> for Completed {
     }
 }
 
+/// A run with what is concluded from it, and its folder.
+type Made = ((Run, Conclusion), PathBuf);
+
 /// The runs of a plan while they are made.
 pub struct Job<'a> {
     setup: Setup<'a>,
@@ -90,22 +94,24 @@ impl<'a> Job<'a> {
     /// What a driver or the disk could not do.
     pub fn run(self) -> Result<Ran, Error> {
         let plan = self.setup.plan;
-        let Completed { runs, conclusions } = match plan.experiment.run.seeds[..] {
-            [seed] => Completed::from_iter([self.single(seed)?]),
+        let (Completed { runs, conclusions }, folder) = match plan.experiment.run.seeds[..] {
+            [seed] => self.single(seed)?,
             _ => self.several()?,
         };
+        let folder = tell_part(&plan.target, Some(folder), self.setup.context);
         let not_begun = plan.experiment.run.seeds.len() - runs.len();
         let guest_code = *locked(&self.guest);
-        Ok(Ran { folder: plan.target.clone(), runs, conclusions, not_begun, guest_code })
+        Ok(Ran { folder, runs, conclusions, not_begun, guest_code })
     }
 
-    /// The only run.
-    fn single(&self, seed: u64) -> Result<(Run, Conclusion), Error> {
+    /// The only run, and its folder.
+    fn single(&self, seed: u64) -> Result<(Completed, PathBuf), Error> {
         let Setup { plan, options, .. } = self.setup;
         let progress = self.progress(1);
-        let run = self.simulate(seed, &plan.target, &progress, threads(options.jobs) > 1).map_err(Failed::told)?;
-        self.keep_workloads(&plan.target)?;
-        Ok(run)
+        let beside = threads(options.jobs) > 1;
+        let (run, folder) = self.simulate(seed, &plan.target, &progress, beside).map_err(Failed::told)?;
+        self.keep_workloads(&folder)?;
+        Ok((Completed::from_iter([run]), folder))
     }
 
     /// Moves workloads that were made for these runs into their folders, which are in `whole` or are it.
@@ -124,8 +130,8 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// One run folder per seed, side by side on all cores, and an index above them.
-    fn several(&self) -> Result<Completed, Error> {
+    /// One run folder per seed, side by side on all cores, and an index above them; and the folder of all.
+    fn several(&self) -> Result<(Completed, PathBuf), Error> {
         let Setup { plan, options, context, .. } = self.setup;
         let whole = RunIndex::prepare(&plan.target, options.replace).map_err(Error::new)?;
         let seeds = &plan.experiment.run.seeds;
@@ -144,11 +150,11 @@ impl<'a> Job<'a> {
         });
         drop(progress);
         let (completed, failed): (Vec<_>, Vec<_>) = runs.into_iter().partition(Result::is_ok);
-        let mut completed: Completed = completed.into_iter().flatten().collect();
+        let mut completed: Completed = completed.into_iter().flatten().map(|(run, _)| run).collect();
         let Completed { runs, conclusions } = &mut completed;
         let index = RunIndex::of_seeds(runs.iter().map(|run| run.facts.seed));
         if let Some(failed) = failed.into_iter().find_map(Result::err) {
-            return Err(kept(failed, &index, whole, &plan.target));
+            return Err(kept(failed, &index, whole));
         }
         let not_begun = seeds.len() - runs.len();
         if not_begun > 0 {
@@ -157,8 +163,9 @@ impl<'a> Job<'a> {
         index.write(whole.path()).map_err(Error::new)?;
         write_own_report(runs, conclusions, whole.path())?;
         self.keep_workloads(whole.path())?;
-        whole.finish().map_err(Error::new)?;
-        Ok(completed)
+        let is_complete = not_begun == 0 && !runs.iter().any(|run| run.facts.interrupted);
+        let folder = whole.finish(is_complete).map_err(Error::new)?;
+        Ok((completed, folder))
     }
 
     fn progress(&self, runs: u64) -> Progress<'a> {
@@ -169,13 +176,7 @@ impl<'a> Job<'a> {
 
     /// One run, from the workload file to a complete run folder with its report; `beside` other threads that read and
     /// write, or all on this one.
-    fn simulate(
-        &self,
-        seed: u64,
-        target: &Path,
-        progress: &Progress<'_>,
-        beside: bool,
-    ) -> Result<(Run, Conclusion), Failed> {
+    fn simulate(&self, seed: u64, target: &Path, progress: &Progress<'_>, beside: bool) -> Result<Made, Failed> {
         let mut folder = PathBuf::new();
         self.record(seed, target, progress, beside, &mut folder).map_err(|error| Failed {
             error,
@@ -191,7 +192,7 @@ impl<'a> Job<'a> {
         progress: &Progress<'_>,
         beside: bool,
         folder: &mut PathBuf,
-    ) -> Result<(Run, Conclusion), Error> {
+    ) -> Result<Made, Error> {
         let stopwatch = Stopwatch::start();
         let Setup { plan, senders, context, .. } = self.setup;
         let Prepared { source, config, live } = self.setup.prepared(seed);
@@ -287,8 +288,8 @@ impl Failed {
 }
 
 /// Keeps the runs of `index`, which are complete, where another failed, and what was recorded of that one; the error says what is where.
-/// The folder gets its name `target` if it holds a complete run and takes no other's place.
-fn kept(failed: Failed, index: &RunIndex, whole: IndexFolder, target: &Path) -> Error {
+/// The folder gets its name if it holds a complete run and takes no other's place.
+fn kept(failed: Failed, index: &RunIndex, whole: IndexFolder) -> Error {
     let has_runs = !index.runs.is_empty();
     if !has_runs && failed.recorded.is_none() {
         return failed.error;
@@ -297,13 +298,7 @@ fn kept(failed: Failed, index: &RunIndex, whole: IndexFolder, target: &Path) -> 
     let staged = whole.path().to_owned();
     // What cannot be listed, because there is no room for instance, is there all the same.
     let is_listed = has_runs && index.write(&staged).is_ok();
-    let folder = if !is_named {
-        whole.keep()
-    } else if whole.finish().is_ok() {
-        target.to_owned()
-    } else {
-        staged.clone()
-    };
+    let folder = if is_named { whole.finish(false).unwrap_or_else(|_| staged.clone()) } else { whole.keep() };
     // The folder of what was recorded has moved with all the others.
     let moved = failed.recorded.as_deref().and_then(|recorded| recorded.strip_prefix(&staged).ok());
     let recorded = moved.map(|name| folder.join(name).into_boxed_path()).or_else(|| failed.recorded.clone());
@@ -322,7 +317,7 @@ fn complete(
     mut facts: Facts,
     target: &Path,
     stopwatch: Stopwatch,
-) -> Result<(Run, Conclusion), Error> {
+) -> Result<Made, Error> {
     for row in observed.into_iter().flat_map(live::lateness) {
         writer.lateness(row).map_err(Error::new)?;
     }
@@ -346,8 +341,8 @@ fn complete(
     let mut alone = vec![run];
     write_own_report(&mut alone, std::slice::from_ref(&conclusion), &folder)
         .inspect_err(|error| writer.blame(&error.cause))?;
-    writer.finish(&described(&facts, &conclusion.summary), &host.to_json()).map_err(Error::new)?;
-    Ok((alone.swap_remove(0), conclusion))
+    let named = writer.finish(&described(&facts, &conclusion.summary), &host.to_json()).map_err(Error::new)?;
+    Ok(((alone.swap_remove(0), conclusion), named))
 }
 
 /// What of `series` is not before `shift`, counted from there.

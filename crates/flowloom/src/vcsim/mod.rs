@@ -72,7 +72,8 @@ pub fn run_vcsim(file: &Path, options: &VcsimOptions, context: Context<'_>) -> R
     let progress = context.begin(Step::Simulating, Some(millis(config.end) * seeds.len() as u64));
     let runs = if let [seed] = seeds[..] {
         let series = folder.as_ref().map(Series::new).transpose()?;
-        let trace = options.cell_trace.as_deref().map(|path| Trace::new(path, options.replace, &names)).transpose()?;
+        let trace = |path| Trace::new(path, options.replace, &names, context);
+        let trace = options.cell_trace.as_deref().map(trace).transpose()?;
         let mut watch = Watch { names: &names, context, progress: &progress, last: 0, series, trace, failed: None };
         let config = Config { seed, ..config };
         let results = cells::run(&config, &mut watch).map_err(Error::new)?;
@@ -99,7 +100,7 @@ pub fn run_vcsim(file: &Path, options: &VcsimOptions, context: Context<'_>) -> R
         _ => text_of_several(&runs, &names),
     };
     if let Some(folder) = folder {
-        folder.finish(&text, &json)?;
+        folder.finish(&text, &json, context)?;
     }
     Ok(VcsimResults { text, json, interrupted })
 }
@@ -197,7 +198,7 @@ impl Watch<'_> {
             return Err(failure);
         }
         if let Some(trace) = self.trace {
-            trace.finish()?;
+            trace.finish(self.context)?;
         }
         self.series.map_or(Ok(()), Series::finish)
     }

@@ -255,8 +255,9 @@ impl Generation<'_> {
                     .hint("docs/reference/models.md says what is read of Harpoon's XML")
             };
             let mut config = harpoon::Config::default();
-            for file in model.configs() {
-                let read = harpoon::open(Path::new(file)).map_err(|error| cannot(&error))?;
+            for (number, file) in (1..).zip(model.configs()) {
+                let name = self.anonymize.then(|| format!("config {number}"));
+                let read = harpoon::open_as(Path::new(file), name).map_err(|error| cannot(&error))?;
                 config.plugins.extend(read.plugins);
                 config.remarks.extend(read.remarks);
             }
@@ -532,6 +533,7 @@ impl Generation<'_> {
         let of_base = CaptureFacts {
             unknown_side_connections: of.unknown_side_connections,
             warnings: of.warnings.clone(),
+            copies: of.copies,
             interrupted: of.interrupted,
             set_aside: set_aside(&base.facts, datagrams),
             set_aside_bytes: in_proportion(of, &counted),

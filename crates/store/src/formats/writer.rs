@@ -15,6 +15,7 @@ use super::notes::Notes;
 use super::tgen::TgenWriter;
 use super::tmix::{Assumptions, TmixWriter};
 use super::zeek::ZeekWriter;
+use crate::interrupt::Interrupt;
 use crate::manifest;
 use crate::staged::StagedFile;
 use crate::workload::{WorkloadFacts, WorkloadWriter};
@@ -53,10 +54,10 @@ impl VectorWriter {
     }
 
     /// Starts a file at `path`, or on standard output, for the `facts.connections` vectors of a workload. With `replaces` it may take the
-    /// place of a file.
+    /// place of a file. `interrupt` ends the wait for the reader of a pipe.
     ///
     /// # Errors
-    /// If nothing can be written there.
+    /// If nothing can be written there; the wait was ended.
     pub fn create(
         path: Option<&Path>,
         replaces: bool,
@@ -64,6 +65,7 @@ impl VectorWriter {
         rows: Rows,
         assumptions: Assumptions,
         facts: WorkloadFacts,
+        interrupt: &Interrupt,
     ) -> Result<VectorWriter, FormatError> {
         let name = path.map_or_else(|| "standard output".to_owned(), |path| path.display().to_string());
         let failed = |source: io::Error| FormatError::Write { file: name.clone(), source };
@@ -72,7 +74,7 @@ impl VectorWriter {
             let out: Box<dyn Write + Send> = match path {
                 None => Box::new(io::stdout()),
                 Some(path) => {
-                    let (waiting, file) = StagedFile::create(path, replaces).map_err(failed)?;
+                    let (waiting, file) = StagedFile::create_until(path, replaces, interrupt).map_err(failed)?;
                     staged = Some(waiting);
                     Box::new(file)
                 }

@@ -3,7 +3,7 @@
 mod read;
 mod write;
 
-pub use read::{Config, open, read};
+pub use read::{Config, open, open_as, read};
 pub use write::write;
 
 #[cfg(test)]

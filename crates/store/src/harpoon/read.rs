@@ -41,7 +41,15 @@ pub struct Config {
 /// # Errors
 /// A file that cannot be read, and the first line that cannot be, by its number.
 pub fn open(path: &Path) -> Result<Config, FormatError> {
-    let mut reading = Reading::default();
+    open_as(path, None)
+}
+
+/// The same; remarks and places of plugins have this `name` of all files instead of their own.
+///
+/// # Errors
+/// Those of [`open`], by the names of the files.
+pub fn open_as(path: &Path, name: Option<String>) -> Result<Config, FormatError> {
+    let mut reading = Reading { name, ..Reading::default() };
     let text = reading.load(path)?;
     reading.open.push(path.to_owned());
     reading.document(&path.display().to_string(), &text)?;
@@ -63,6 +71,8 @@ pub fn read(text: &[u8]) -> Result<Config, FormatError> {
 #[derive(Default)]
 struct Reading {
     config: Config,
+    /// What all files are called in what is said of them; `None`: as they are.
+    name: Option<String>,
     /// Remarks beyond those that are kept.
     unsaid: usize,
     /// Files that are being read, each taken in by the one before; none in memory.
@@ -203,10 +213,16 @@ impl Reading {
         config
     }
 
+    /// Where something is, for what is said of it.
+    fn place(&self, xml: &Xml<'_>, line: u64) -> String {
+        format!("{}:{line}", self.name.as_deref().unwrap_or_else(|| name_of(xml.file)))
+    }
+
     fn remark(&mut self, xml: &Xml<'_>, line: u64, remark: &str) {
         if self.config.remarks.len() < MOST_REMARKS {
             // Workloads keep it: where the file lies on somebody's disk is nobody's business.
-            self.config.remarks.push(format!("{}:{line}: {remark}", name_of(xml.file)));
+            let place = self.place(xml, line);
+            self.config.remarks.push(format!("{place}: {remark}"));
         } else {
             self.unsaid += 1;
         }
@@ -274,7 +290,7 @@ impl Reading {
 
     /// A plugin that has begun.
     fn plugin(&mut self, xml: &mut Xml<'_>, element: &BytesStart<'_>, line: u64) -> Result<(), FormatError> {
-        let mut plugin = Plugin { place: format!("{}:{line}", name_of(xml.file)), ..Plugin::default() };
+        let mut plugin = Plugin { place: self.place(xml, line), ..Plugin::default() };
         let mut threads = None;
         for (key, value) in xml.attributes(element, line)? {
             match key.as_str() {

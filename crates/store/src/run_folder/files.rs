@@ -3,6 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use flowloom_core::record::{DropRecord, QueueSample, SourceRecord, WindowRecord};
+
+use super::rows::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, ThroughputRow};
+use crate::manifest::{MANIFEST_FILE, Manifest};
+use crate::staged::{Naming, foreign, named, take_name};
 use crate::table::{FileError, Row};
 
 /// The version of the run folder, its index and all its tables; earlier ones are read too. Version 2 has the columns of version 1
@@ -15,6 +20,23 @@ pub(super) const RUN_FILE: &str = "run.json";
 pub(super) const HOST_FILE: &str = "host.json";
 /// The runs of a folder of several.
 pub(super) const INDEX_FILE: &str = "index.json";
+
+/// Files of a run folder that have one name in all of them, beside the tables.
+const FIXED: [&str; 6] = [RUN_FILE, HOST_FILE, INDEX_FILE, MANIFEST_FILE, "report.html", "workload.parquet"];
+/// Its tables.
+const TABLES: [&str; 11] = [
+    ConnectionRow::TABLE,
+    EpochRow::TABLE,
+    AduRow::TABLE,
+    QueueSample::TABLE,
+    ThroughputRow::TABLE,
+    ActiveRow::TABLE,
+    DropRecord::TABLE,
+    FlowRow::TABLE,
+    SourceRecord::TABLE,
+    WindowRecord::TABLE,
+    LatenessRow::TABLE,
+];
 
 /// Metadata key of `queue.parquet`: time between samples.
 pub(super) const QUEUE_INTERVAL_KEY: &str = "flowloom.queue_interval_ns";
@@ -45,6 +67,18 @@ pub enum RunFolderError {
     NotReplaceable {
         /// What is there.
         path: PathBuf,
+    },
+    /// Replacing was asked for, and the run folder holds files that no run wrote.
+    #[error(
+        "{} holds what no run wrote, so --force does not replace it: {}; move that, or choose another name with -o",
+        path.display(),
+        named(names)
+    )]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+        /// Names in it, relative to it.
+        names: Vec<String>,
     },
     /// The folder has no `run.json` (or `index.json`) of ours.
     #[error("{} is not a run folder: {problem}", path.display())]
@@ -84,6 +118,25 @@ pub(super) fn is_ours(folder: &Path) -> bool {
     [RUN_FILE, INDEX_FILE].iter().any(|marker| folder.join(marker).is_file())
 }
 
+/// What of a run folder, or one of several, no run wrote: names relative to it, sorted.
+fn strangers(folder: &Path) -> io::Result<Vec<String>> {
+    // A manifest that is damaged knows no file.
+    let manifest = Manifest::open(folder).ok().flatten();
+    let is_known = |name: &str| match &manifest {
+        _ if FIXED.contains(&name) => true,
+        _ if name.strip_suffix(".parquet").is_some_and(|table| TABLES.contains(&table)) => true,
+        Some(manifest) => manifest.files().contains_key(name),
+        // Earlier versions wrote no manifest.
+        None => name.starts_with("link") && name.ends_with(".pcap"),
+    };
+    let is_run = |path: &Path, name: &str| name.starts_with("seed-") && path.is_dir() && is_ours(path);
+    let mut names = foreign(folder, |path, name| if path.is_dir() { is_run(path, name) } else { is_known(name) })?;
+    for run in foreign(folder, |path, name| !is_run(path, name))? {
+        names.extend(strangers(&folder.join(&run))?.into_iter().map(|name| format!("{run}/{name}")));
+    }
+    Ok(names)
+}
+
 /// Refuses to write to `target` if what is there must not be replaced.
 pub(super) fn check_target(target: &Path, replace: bool) -> Result<(), RunFolderError> {
     let path = target.to_owned();
@@ -109,7 +162,27 @@ pub(super) fn check_target(target: &Path, replace: bool) -> Result<(), RunFolder
     match (entries.next().is_none(), replace) {
         (true, _) => Ok(()),
         (false, false) => Err(RunFolderError::Exists { path }),
-        (false, true) if is_ours(target) => Ok(()),
+        (false, true) if is_ours(target) => {
+            let names = strangers(target).map_err(|source| FileError::Read { path: path.clone(), source })?;
+            if names.is_empty() { Ok(()) } else { Err(RunFolderError::Foreign { path, names }) }
+        }
         (false, true) => Err(RunFolderError::NotReplaceable { path }),
     }
+}
+
+/// Gives a folder of runs its name, and returns it: `target`, or that of a part beside what has it, if it is not complete.
+pub(super) fn name_result(
+    folder: &Path,
+    target: &Path,
+    replace: bool,
+    is_complete: bool,
+) -> Result<PathBuf, RunFolderError> {
+    let naming = if !is_complete {
+        Naming::Part
+    } else {
+        check_target(target, replace)?;
+        if is_ours(target) { Naming::Replace } else { Naming::New }
+    };
+    let error = |source| FileError::Write { path: target.to_owned(), source };
+    Ok(take_name(folder, target, naming).map_err(error)?)
 }

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::files::{INDEX_FILE, RUN_FILE, RunFolderError, VERSION, check_target, is_ours};
+use super::files::{INDEX_FILE, RUN_FILE, RunFolderError, VERSION, check_target, is_ours, name_result};
 use super::json as json_file;
 use super::reader::RunFolder;
 use crate::manifest::{FileDigest, Manifest};
-use crate::staged::{StagedFolder, real, take_name};
+use crate::staged::{StagedFolder, real};
 use crate::table::FileError;
 
 /// Which runs belong together. A single run has no index: its run folder is the folder the user named.
@@ -176,18 +176,16 @@ impl IndexFolder {
         self.staged.keep()
     }
 
-    /// Waits until it is on the disk, and gives it its name.
+    /// Waits until it is on the disk, and gives it its name, which is returned. What is not complete replaces nothing: where its name is
+    /// taken, it gets that of a part beside it (`NAME.part`).
     ///
     /// # Errors
     ///
     /// [`RunFolderError::NotNamed`]: the runs are whole under a temporary name.
-    pub fn finish(self) -> Result<(), RunFolderError> {
+    pub fn finish(self, is_complete: bool) -> Result<PathBuf, RunFolderError> {
         let IndexFolder { target, replace, staged } = self;
         let left = staged.keep();
-        let named = check_target(&target, replace).and_then(|()| {
-            let named = take_name(&left, &target, is_ours(&target));
-            Ok(named.map_err(|source| FileError::Write { path: target, source })?)
-        });
-        named.map_err(|reason| RunFolderError::NotNamed { left, reason: Box::new(reason) })
+        name_result(&left, &target, replace, is_complete)
+            .map_err(|reason| RunFolderError::NotNamed { left, reason: Box::new(reason) })
     }
 }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::active::ActiveCount;
 use super::files::{
-    HOST_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, VERSION, check_target, is_ours, table_path,
+    HOST_FILE, QUEUE_INTERVAL_KEY, RUN_FILE, RunFolderError, VERSION, check_target, name_result, table_path,
 };
 use super::json as json_file;
 use super::missing::{self, missing_traffic};
@@ -23,7 +23,7 @@ use super::rows::{
 };
 use crate::manifest::Manifest;
 use crate::reserve::{Reserve, ReservedFile};
-use crate::staged::{StagedFolder, real, take_name};
+use crate::staged::{StagedFolder, real};
 use crate::table::{FileError, Row, TableWriter};
 
 /// A response whose last byte is older than this when the record ends is over (Q of methods A.5.2).
@@ -232,13 +232,14 @@ impl RunWriter {
 
     /// Completes the folder and gives it its name. `run` must be an object; `format`, `version` and, unless it says
     /// otherwise (an interrupted run does), `"complete": true` are added to it. Only inputs, options and seed may
-    /// decide what `run` holds; all that may vary belongs in `host` (methods M.11).
+    /// decide what `run` holds; all that may vary belongs in `host` (methods M.11). A run that is not complete replaces
+    /// nothing: where its name is taken, it gets that of a part beside it (`NAME.part`). Returns the name.
     ///
     /// # Errors
     ///
     /// [`RunFolderError::NotAnObject`] or [`FileError::Write`]: what was recorded is left as by a drop.
     /// [`RunFolderError::NotNamed`] if the name was taken meanwhile: the run is whole under its temporary name.
-    pub fn finish(mut self, run: &Value, host: &Value) -> Result<(), RunFolderError> {
+    pub fn finish(mut self, run: &Value, host: &Value) -> Result<PathBuf, RunFolderError> {
         let result = self.complete(run, host);
         if let Err(error) = &result {
             self.failure = Some(error.to_string());
@@ -246,18 +247,19 @@ impl RunWriter {
         result
     }
 
-    fn complete(&mut self, run: &Value, host: &Value) -> Result<(), RunFolderError> {
+    fn complete(&mut self, run: &Value, host: &Value) -> Result<PathBuf, RunFolderError> {
         let Value::Object(fields) = run else { return Err(RunFolderError::NotAnObject) };
         let mut object = json!({ "complete": true });
         if let Value::Object(object) = &mut object {
             object.extend(fields.clone());
         }
+        let is_complete = object["complete"] != Value::Bool(false);
         self.write_files(object, host)?;
         self.write_manifest()?;
-        let Some(folder) = self.folder.take() else { return Ok(()) };
+        let Some(folder) = self.folder.take() else { return Ok(self.target.clone()) };
         // From here on the run is whole: whatever happens, it stays.
         let left = folder.keep();
-        self.rename(&left).map_err(|reason| RunFolderError::NotNamed { left, reason: Box::new(reason) })
+        self.rename(&left, is_complete).map_err(|reason| RunFolderError::NotNamed { left, reason: Box::new(reason) })
     }
 
     /// Closes the tables and writes the JSON files.
@@ -290,10 +292,8 @@ impl RunWriter {
     }
 
     /// Gives the folder its name.
-    fn rename(&self, folder: &Path) -> Result<(), RunFolderError> {
-        check_target(&self.target, self.options.replace)?;
-        let error = |source| FileError::Write { path: self.target.clone(), source };
-        Ok(take_name(folder, &self.target, is_ours(&self.target)).map_err(error)?)
+    fn rename(&self, folder: &Path, is_complete: bool) -> Result<PathBuf, RunFolderError> {
+        name_result(folder, &self.target, self.options.replace, is_complete)
     }
 
     /// Passes the tables to `write` and remembers why it failed.

@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile, TempPath};
 
+use crate::interrupt::{self, Interrupt};
+
+mod naming;
 mod target;
 
+pub use naming::{Naming, foreign, named, take_name};
 pub use target::{Target, real};
-
-/// Where a replaced folder waits to be removed.
-const REPLACED: &str = "replaced";
 
 /// A file that is written under a temporary name beside its target and vanishes unless [`Self::commit`]ted. A target that is a device
 /// or a pipe is written into as it is.
@@ -39,12 +40,20 @@ struct Waiting {
 
 impl StagedFile {
     /// Makes the temporary file for `target` and opens it. With `replaces` the file may take the place of another, to which `target`
-    /// may be a link.
+    /// may be a link. Opening a pipe waits for its reader.
     ///
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`] if there is a file or a link to nothing, unless it `replaces` them. If no file can be made beside
     /// `target`, or a folder, a socket or a disk has its name.
     pub fn create(target: &Path, replaces: bool) -> io::Result<(StagedFile, File)> {
+        StagedFile::create_until(target, replaces, &Interrupt::never())
+    }
+
+    /// The same; `interrupt` ends the wait for the reader of a pipe.
+    ///
+    /// # Errors
+    /// Those of [`Self::create`]; the wait was ended, as [`Interrupt::has_cut`] says then.
+    pub fn create_until(target: &Path, replaces: bool, interrupt: &Interrupt) -> io::Result<(StagedFile, File)> {
         let end = match Target::of(target)? {
             Target::Free(end) => end,
             Target::File(end) | Target::Dangling(end) if replaces => end,
@@ -52,8 +61,11 @@ impl StagedFile {
             Target::Dangling(end) => return Err(io::Error::new(io::ErrorKind::AlreadyExists, leads_nowhere(&end))),
             Target::Folder(_) => return Err(io::Error::from(io::ErrorKind::IsADirectory)),
             Target::Unwritable(what) => return Err(io::Error::other(format!("it is {what}"))),
-            Target::Device | Target::Pipe => {
-                let file = Target::open_stream(target)?;
+            stream @ (Target::Device | Target::Pipe) => {
+                let file = match stream {
+                    Target::Pipe => interrupt::open_pipe(target, interrupt)?,
+                    _ => Target::open_stream(target)?,
+                };
                 return Ok((StagedFile { target: target.to_owned(), waiting: None }, file));
             }
         };
@@ -105,6 +117,19 @@ impl StagedFile {
         sync_entries(folder_of(&end))?;
         Ok(Some(end))
     }
+
+    /// The same for a part of a result, whose work was stopped: it replaces nothing. Where something has its name, it gets that of a
+    /// part beside it.
+    ///
+    /// # Errors
+    /// Those of [`Self::commit`].
+    pub(crate) fn commit_part(mut self) -> io::Result<Option<PathBuf>> {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.replaces = false;
+            waiting.end = naming::free_or_part(&waiting.end)?;
+        }
+        self.commit()
+    }
 }
 
 /// Keeps what was written and could not get its name, and says where.
@@ -155,6 +180,17 @@ impl StagedFolder {
     pub fn keep(mut self) -> PathBuf {
         self.path.take().unwrap_or_default()
     }
+
+    /// Gives it the name `target`, or what `naming` says; the name that it has.
+    ///
+    /// # Errors
+    /// If it cannot have that name: it stays under its temporary name, which the error tells.
+    pub fn finish(self, target: &Path, naming: Naming) -> io::Result<PathBuf> {
+        let left = self.keep();
+        take_name(&left, target, naming).map_err(|error| {
+            io::Error::new(error.kind(), format!("{error}; what was written is in {}", left.display()))
+        })
+    }
 }
 
 impl Drop for StagedFolder {
@@ -164,30 +200,6 @@ impl Drop for StagedFolder {
             let _ = fs::remove_dir_all(path);
         }
     }
-}
-
-/// Gives `folder` the name `target`, once all of it is on the disk. With `replaces` the folder that has it is removed, but only
-/// once its name is taken over; without, there is none, or an empty one.
-///
-/// # Errors
-/// If it cannot have that name: `target` is as it was.
-pub fn take_name(folder: &Path, target: &Path, replaces: bool) -> io::Result<()> {
-    sync(folder)?;
-    // Renaming onto an empty folder just works.
-    let replaced = if replaces {
-        let aside = StagedFolder::create(target)?;
-        fs::rename(target, aside.path().join(REPLACED))?;
-        Some(aside)
-    } else {
-        None
-    };
-    let renamed = fs::rename(folder, target);
-    if let (Err(_), Some(aside)) = (&renamed, &replaced) {
-        // Best effort: if this fails too, the first error is the one to tell.
-        let _ = fs::rename(aside.path().join(REPLACED), target);
-    }
-    renamed?;
-    sync_entries(folder_of(target))
 }
 
 /// Waits until a folder and all that is in it is on the disk.

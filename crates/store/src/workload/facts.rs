@@ -91,11 +91,47 @@ pub struct CaptureFacts {
     pub set_aside_bytes: BTreeMap<String, u64>,
     /// Connections whose side of the link is unknown and was taken as left (methods M.2).
     pub unknown_side_connections: u64,
+    /// Packets that the capture holds more than once.
+    #[serde(default, skip_serializing_if = "CopyFacts::is_empty")]
+    pub copies: CopyFacts,
     /// The user stopped the extraction: what was read until then is here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     /// What the user should know about the extraction.
     pub warnings: Vec<String>,
+}
+
+/// Exact copies among the packets of a capture: they count in throughput and load like all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CopyFacts {
+    /// Packets that are copies of one shortly before.
+    pub packets: u64,
+    /// Packets of which it can be told whether they are.
+    pub judged: u64,
+}
+
+impl CopyFacts {
+    /// Fewer copies are an accident.
+    const NOTABLE_PACKETS: u64 = 20;
+
+    /// A smaller share of copies changes no result.
+    const NOTABLE_SHARE: f64 = 0.05;
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.packets == 0
+    }
+
+    /// The share of the packets of which it can be told; 0 of none.
+    pub fn share(&self) -> f64 {
+        self.packets as f64 / self.judged.max(1) as f64
+    }
+
+    /// Whether there are so many that results are doubtful: 20 packets and 5 %.
+    pub fn is_doubtful(&self) -> bool {
+        self.packets >= CopyFacts::NOTABLE_PACKETS && self.share() >= CopyFacts::NOTABLE_SHARE
+    }
 }
 
 /// The payload of the TCP connections in a file: what was captured, what is missing (holes in the sequence space that never

@@ -1,7 +1,7 @@
 //! Vectors into a workload file.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -95,6 +95,36 @@ impl WorkloadWriter {
         capture: CaptureFacts,
         traffic: &TrafficFacts,
     ) -> Result<WorkloadFacts, WorkloadError> {
+        let (staged, facts) = self.close(provenance, capture, traffic)?;
+        let path = staged.path().to_owned();
+        manifest::commit(staged).map_err(|source| write_error(&path, source))?;
+        Ok(facts)
+    }
+
+    /// The same for a part, because the work was stopped: it replaces nothing. Where its name is taken, it gets that of a part beside it
+    /// (`NAME.part`), which is returned; `None` of a device.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::finish`].
+    pub fn finish_part(
+        self,
+        provenance: Provenance,
+        capture: CaptureFacts,
+        traffic: &TrafficFacts,
+    ) -> Result<Option<PathBuf>, WorkloadError> {
+        let (staged, _) = self.close(provenance, capture, traffic)?;
+        let path = staged.path().to_owned();
+        manifest::commit_part(staged).map_err(|source| write_error(&path, source))
+    }
+
+    /// Completes the file under its temporary name.
+    fn close(
+        self,
+        provenance: Provenance,
+        capture: CaptureFacts,
+        traffic: &TrafficFacts,
+    ) -> Result<(StagedFile, WorkloadFacts), WorkloadError> {
         let facts = WorkloadFacts {
             provenance,
             capture,
@@ -111,8 +141,7 @@ impl WorkloadWriter {
         };
         let metadata = encode().map_err(|source| write_error(&path, source))?;
         self.table.finish(&metadata).map_err(|error| WorkloadError::write(&path, error))?;
-        manifest::commit(self.staged).map_err(|source| write_error(&path, source))?;
-        Ok(facts)
+        Ok((self.staged, facts))
     }
 }
 

@@ -14,7 +14,7 @@ use flowloom_store::run_folder::{
     ActivePoint, ActiveRow, Point, RunFolder, RunFolderError, RunIndex, RunOptions, RunWriter, ThroughputRow,
     TrafficPoint,
 };
-use flowloom_store::{FileError, workload};
+use flowloom_store::{FileError, manifest, workload};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -475,6 +475,59 @@ fn what_exists_is_replaced_only_on_request_and_only_if_it_is_a_run() {
 }
 
 #[test]
+fn a_run_that_was_stopped_replaces_nothing() {
+    let folder = Folder::new();
+    let replace = RunOptions { replace: true, ..RunOptions::default() };
+    let finish = |complete: bool| {
+        let writer = RunWriter::create(&folder.run(), replace).unwrap();
+        writer.finish(&json!({ "complete": complete }), &json!({})).unwrap()
+    };
+    assert_eq!(finish(false), folder.run(), "there was nothing");
+    assert_eq!(finish(true), folder.run(), "a complete run replaces a part");
+    let part = |name: &str| folder.run().with_file_name(name);
+    assert_eq!([finish(false), finish(false)], [part("run.part"), part("run.part-2")]);
+    assert!(RunFolder::open(&folder.run()).unwrap().complete());
+    assert!(!RunFolder::open(&part("run.part-2")).unwrap().complete());
+    let whole = RunIndex::prepare(&folder.run(), true).unwrap();
+    create(&RunIndex::seed_folder(whole.path(), 3)).finish(&json!({}), &json!({})).unwrap();
+    RunIndex::of_seeds([3]).write(whole.path()).unwrap();
+    assert_eq!(whole.finish(false).unwrap(), part("run.part-3"));
+}
+
+#[test]
+fn files_that_no_run_wrote_are_not_replaced() {
+    let folder = Folder::new();
+    let check = || RunWriter::check(&folder.run(), true).map_err(|error| error.to_string());
+    create(&folder.run()).finish(&json!({}), &json!({})).unwrap();
+    check().unwrap();
+    fs::write(folder.run().join("export.json"), "{}").unwrap();
+    manifest::list(&folder.run().join("export.json")).unwrap();
+    check().unwrap();
+    let writer = RunWriter::create(&folder.run(), RunOptions { replace: true, ..RunOptions::default() }).unwrap();
+    fs::write(folder.run().join("notes.md"), "mine").unwrap();
+    let said = check().unwrap_err();
+    assert!(said.contains("run holds what no run wrote") && said.contains(": notes.md; move that"), "{said}");
+    let RunFolderError::NotNamed { left, reason } = writer.finish(&json!({}), &json!({})).unwrap_err() else {
+        panic!("the file came while the run went on")
+    };
+    assert!(matches!(*reason, RunFolderError::Foreign { .. }) && RunFolder::open(&left).is_ok());
+
+    let several = folder.run().with_file_name("several");
+    for seed in [1, 2] {
+        create(&RunIndex::seed_folder(&several, seed)).finish(&json!({ "seed": seed }), &json!({})).unwrap();
+    }
+    RunIndex::of_seeds([1, 2]).write(&several).unwrap();
+    let check = || RunIndex::check(&several, true).map_err(|error| error.to_string());
+    check().unwrap();
+    fs::create_dir(several.join("seed-9")).unwrap();
+    for name in ["seed-2/plot.py", "a.csv", "z.csv"] {
+        fs::write(several.join(name), "").unwrap();
+    }
+    let said = check().unwrap_err();
+    assert!(said.contains(": a.csv, seed-9, z.csv and 1 more; move that"), "{said}");
+}
+
+#[test]
 fn a_name_taken_while_the_run_went_on_is_not_taken_over() {
     let folder = Folder::new();
     let writer = create(&folder.run());
@@ -568,7 +621,7 @@ fn one_run_and_several_replace_each_other() {
         }
         RunIndex::of_seeds([1, 2]).write(whole.path()).unwrap();
         if finishes {
-            whole.finish().unwrap();
+            whole.finish(true).unwrap();
         }
     };
     let seeds = || -> Vec<u64> {

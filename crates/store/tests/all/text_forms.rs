@@ -7,6 +7,7 @@ use flowloom_store::capture::Input;
 use flowloom_store::formats::csv_table::{self, CsvWriter};
 use flowloom_store::formats::json_lines::{self, JsonLinesWriter};
 use flowloom_store::formats::{Assumptions, Format, Rows, VectorFile, VectorWriter, head};
+use flowloom_store::interrupt::Interrupt;
 use flowloom_store::workload::{WorkloadFacts, WorkloadReader};
 use proptest::prelude::*;
 
@@ -126,7 +127,8 @@ fn every_form_written_is_told_by_its_content_and_read_back() {
         let facts = WorkloadFacts { connections: 300, ..WorkloadFacts::default() };
         let assumptions = Assumptions { rtt: Duration::from_millis(100) };
         let mut writer =
-            VectorWriter::create(Some(&path), true, format, Rows::Connections, assumptions, facts).unwrap();
+            VectorWriter::create(Some(&path), true, format, Rows::Connections, assumptions, facts, &Interrupt::never())
+                .unwrap();
         vectors.iter().for_each(|vector| writer.write(vector).unwrap());
         assert!(!path.exists(), "{name}: nothing has the name before it is complete");
         assert_eq!(writer.finish().unwrap().vectors, 300);
@@ -155,7 +157,8 @@ fn after_an_error_no_form_has_more() {
         let facts = WorkloadFacts { connections: 3, ..WorkloadFacts::default() };
         let assumptions = Assumptions { rtt: Duration::from_millis(100) };
         let mut writer =
-            VectorWriter::create(Some(&path), true, format, Rows::Connections, assumptions, facts).unwrap();
+            VectorWriter::create(Some(&path), true, format, Rows::Connections, assumptions, facts, &Interrupt::never())
+                .unwrap();
         support::plain(3, Duration::from_millis(7)).for_each(|vector| writer.write(&vector).unwrap());
         writer.finish().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -175,8 +178,15 @@ fn a_file_that_is_not_finished_leaves_nothing() {
     for (name, format) in Format::NAMES {
         let assumptions = Assumptions { rtt: Duration::ZERO };
         let path = folder.path().join(name);
-        let writer =
-            VectorWriter::create(Some(&path), true, format, Rows::Connections, assumptions, WorkloadFacts::default());
+        let writer = VectorWriter::create(
+            Some(&path),
+            true,
+            format,
+            Rows::Connections,
+            assumptions,
+            WorkloadFacts::default(),
+            &Interrupt::never(),
+        );
         let mut writer = writer.unwrap();
         support::plain(20, Duration::ZERO).for_each(|vector| writer.write(&vector).unwrap());
     }

@@ -69,6 +69,7 @@ impl Bench {
             destination,
             payload_bytes,
             link_bytes,
+            mark: None,
             quic: false,
             vlan: None,
             from: None,
