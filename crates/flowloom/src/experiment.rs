@@ -42,6 +42,7 @@ use pruned::{covers, follows, pruned, without};
 pub use schema::schema;
 use set::set;
 
+pub(crate) use settings::given_by;
 pub use settings::{SHORT_NAMES, Setting};
 
 pub use live::{Devices, Live, MOST_HOSTS, MOST_WORKERS};
@@ -140,6 +141,23 @@ impl Experiment {
         let mut written = self.written.clone();
         set(&mut written.table, key, value)?;
         self.rewritten(written)
+    }
+
+    /// The same with other values of several keys at once, of which a later one goes before an earlier one.
+    ///
+    /// # Errors
+    /// As of [`Experiment::with`]; each says which setting gave the value.
+    pub fn with_all(self, settings: &[Setting]) -> Result<Experiment, Error> {
+        if settings.is_empty() {
+            return Ok(self);
+        }
+        let mut written = self.written.clone();
+        for setting in settings {
+            for (key, value) in setting.values() {
+                set(&mut written.table, key, value).map_err(|error| setting.named(error))?;
+            }
+        }
+        self.rewritten(written).map_err(|error| given_by(&error, settings))
     }
 
     /// The experiment of other keys.

@@ -104,7 +104,6 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     .chain(sources_gate(&measured.silent))
     .chain(transfers_gate(&run.facts))
     .chain(endless_gate(&run.facts))
-    .chain(datagrams_gate(&run.facts))
     .chain(run.facts.live.iter().flat_map(live_gates))
     .collect()
 }
@@ -233,21 +232,6 @@ fn endless_gate(facts: &Facts) -> Option<Gate> {
         },
         found: format!("{} of {} of sources given up by TCP: {GAVE_UP}", thousands(gave_up), counted(started, "flow")),
         wanted: "at most 1 % given up by TCP",
-    })
-}
-
-/// Whether datagrams came to an end, there or dropped; `None` without any.
-fn datagrams_gate(facts: &Facts) -> Option<Gate> {
-    let sum = |count: fn(&ClassFacts) -> u64| facts.classes.iter().map(count).sum::<u64>();
-    let (sent, waiting) = (sum(|class| class.sent_datagrams), sum(ClassFacts::waiting_datagrams));
-    (sent > 0).then(|| Gate {
-        name: "datagrams ended",
-        verdict: if waiting as f64 / sent as f64 <= UNFINISHED_SHARE { Accounted::Valid } else { Accounted::Degraded },
-        found: match waiting {
-            0 => "all arrived or were dropped".to_owned(),
-            n => format!("{} of {} on their way when the run ended", thousands(n), counted(sent, "datagram")),
-        },
-        wanted: "at most 1 % on their way at the end",
     })
 }
 

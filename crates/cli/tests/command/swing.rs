@@ -113,7 +113,7 @@ fn what_cannot_be_fitted_or_drawn_is_refused() {
     for (words, code, wanted) in [
         (&["--rre-gap", "9min"][..], 2, "--rre-gap 540 s is longer than --session-gap 300 s"),
         (&["--variable", "rtt"], 2, "cannot be used with"),
-        (&["-o", "none/swing.json"], 1, "none/swing.json: cannot write"),
+        (&["-o", "none/swing.json"], 1, "none/swing.json: No such file or directory"),
     ] {
         let fit = ["fit", "c.pcap", "--model", "swing"];
         bench.flowloom(&[&fit[..], words].concat()).failed(code, &[wanted]);

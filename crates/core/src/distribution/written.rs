@@ -7,9 +7,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
 
-use crate::keys::form::{FINITE, text_or_other};
+use crate::keys::form::text_or_other;
 
 use super::Distribution;
 use super::error::DistributionError;
@@ -119,25 +118,21 @@ pub enum WrittenLaw<Q> {
     /// Listed values.
     Empirical {
         /// Values with their probabilities.
-        #[schemars(transform = of_shares)]
         values: Vec<(Q, f64)>,
     },
     /// Distribution function of straight lines between points.
     Linear {
         /// Values with their cumulative probabilities.
-        #[schemars(transform = of_shares)]
         points: Vec<(Q, f64)>,
     },
     /// Complementary distribution function of straight lines between points in logarithms to base 2.
     LogLog {
         /// Logarithm of the share of larger values, with the logarithm of the value.
-        #[schemars(transform = of_logarithms)]
         points: Vec<(f64, f64)>,
     },
     /// Mixture of distributions.
     Mixture {
         /// Distributions with their weights.
-        #[schemars(length(min = 1))]
         parts: Vec<Part<Q>>,
     },
     /// Another distribution without the values outside of two limits.
@@ -150,7 +145,7 @@ pub enum WrittenLaw<Q> {
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         min: Option<Q>,
         /// Upper limit; default: none.
-        #[schemars(default, transform = or_no_limit)]
+        #[schemars(default)]
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         max: Option<Q>,
     },
@@ -164,7 +159,7 @@ pub enum WrittenLaw<Q> {
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         min: Option<Q>,
         /// Upper limit; default: none.
-        #[schemars(default, transform = or_no_limit)]
+        #[schemars(default)]
         #[serde(default = "none", skip_serializing_if = "Option::is_none")]
         max: Option<Q>,
     },
@@ -187,30 +182,6 @@ pub struct Part<Q> {
     pub weight: f64,
     /// The distribution.
     pub of: WrittenLaw<Q>,
-}
-
-/// One pair or more, of a value and a probability. Written with few digits it may be a little above 1.
-fn of_shares(schema: &mut Schema) {
-    schema.insert("minItems".to_owned(), 1.into());
-    if let Some(share) = schema.pointer_mut("/items/prefixItems/1") {
-        share["minimum"] = 0.into();
-        share["maximum"] = 1.000_001.into();
-    }
-}
-
-/// Two pairs or more, of the logarithm of a share and one of a value.
-fn of_logarithms(schema: &mut Schema) {
-    schema.insert("minItems".to_owned(), 2.into());
-    if let Some(share) = schema.pointer_mut("/items/prefixItems/0") {
-        share["maximum"] = 0.into();
-    }
-}
-
-/// A limit may be none in words, which no other parameter may.
-fn or_no_limit(schema: &mut Schema) {
-    if let Some(Value::String(reference)) = schema.get_mut("$ref") {
-        *reference = reference.replace(FINITE, "");
-    }
 }
 
 fn none<Q>() -> Option<Q> {

@@ -32,9 +32,6 @@ pub fn text_or_other(format: &str, meaning: &str, forms: Vec<Schema>) -> Schema 
     json_schema!({ "format": format, "description": meaning, "anyOf": forms })
 }
 
-/// Begins the name of the schema of a quantity without the text that says that it has no limit.
-pub const FINITE: &str = "finite-";
-
 /// A delay that may be switched off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Optional<T>(pub Option<T>);

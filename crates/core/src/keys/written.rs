@@ -1,13 +1,12 @@
 //! What the schema of keys says of values that are written as one text.
 
 use std::borrow::Cow;
-use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::amount::Amount;
 use super::drawn::{Drawn, Number, Share, Size, Span};
-use super::form::{FINITE, Optional, Written, text_or_other};
+use super::form::{Optional, Written, text_or_other};
 use super::quantity::Quantity;
 use crate::distribution::WrittenLaw;
 use crate::time::Duration;
@@ -184,23 +183,6 @@ impl<T: Written> JsonSchema for Quantity<T> {
     }
 }
 
-/// A parameter of a distribution, for its schema: a quantity that is not [`Number::NEVER`].
-struct Parameter<T>(PhantomData<T>);
-
-impl<T: Number> JsonSchema for Parameter<T> {
-    fn schema_name() -> Cow<'static, str> {
-        if T::NEVER.is_none() { T::FORMAT.into() } else { format!("{FINITE}{}", T::FORMAT).into() }
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let mut schema = text::<T>();
-        if let Some(never) = T::NEVER {
-            schema.insert("allOf".to_owned(), serde_json::json!([{ "not": { "const": never } }]));
-        }
-        schema
-    }
-}
-
 impl<T: Number> JsonSchema for Drawn<T> {
     fn schema_name() -> Cow<'static, str> {
         format!("drawn-{}", T::FORMAT).into()
@@ -208,7 +190,7 @@ impl<T: Number> JsonSchema for Drawn<T> {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let forms =
-            vec![generator.subschema_for::<Quantity<T>>(), generator.subschema_for::<WrittenLaw<Parameter<T>>>()];
+            vec![generator.subschema_for::<Quantity<T>>(), generator.subschema_for::<WrittenLaw<Quantity<T>>>()];
         let meaning = format!("{}, or the distribution it is drawn from", T::MEANING);
         let mut schema = text_or_other(&Self::schema_name(), &meaning, forms);
         for (keyword, bound) in [("least", T::LEAST), ("most", T::MOST)] {

@@ -346,8 +346,9 @@ impl Experiment {
         let others = given.iter().filter(|(key, value)| usual.get(*key) != Some(value));
         let mut keys: Vec<String> = others.map(|(key, _)| format!("workload.{key}")).collect();
         keys.extend(self.run.variation().map(|_| "run.vary".to_owned()));
-        const PROBLEM: &str = "is about a workload, and only sources send: leave it out, or give workload.source";
-        let errors = keys.into_iter().map(|key| Error::from(KeyError::new(key, PROBLEM)));
+        const PROBLEM: &str = "is about a workload, and only sources send";
+        let error = |key| Error::from(KeyError::new(key, PROBLEM)).hint("leave it out, or give workload.source");
+        let errors = keys.into_iter().map(error);
         Error::all(errors).map_or(Ok(()), Err)
     }
 

@@ -5,11 +5,11 @@ use std::str::FromStr;
 use toml::Table;
 use toml::Value;
 
+use flowloom_core::keys::Quantity;
 use flowloom_core::queue::keys::QueueKind;
 use flowloom_core::units::Limit;
 
 use super::pruned::is_in;
-use super::{Experiment, set};
 use crate::error::Error;
 
 /// Keys with names of their own, as `--set rate=105%` and `--rate 105%` have it.
@@ -81,6 +81,17 @@ impl Setting {
         }
     }
 
+    /// Its keys and values, in their order.
+    pub(super) fn values(&self) -> &[(String, String)] {
+        &self.values
+    }
+
+    /// `error`, which says that this gave the value.
+    pub(super) fn named(&self, error: Error) -> Error {
+        let [option, value] = &self.words;
+        error.note(format_args!("given by {option} {value}"))
+    }
+
     /// The keys that it sets.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.values.iter().map(|(key, _)| key.as_str())
@@ -125,7 +136,10 @@ fn queue(text: &str) -> Result<Vec<(String, String)>, String> {
                 "" => return Err("write a kind, a limit or both: fq-codel, 500p, or codel,limit=500p".to_owned()),
                 "ecn" => put("ecn", true.into())?,
                 "noecn" => put("ecn", false.into())?,
-                limit if limit.parse::<Limit>().is_ok() => put("limit", limit.into())?,
+                limit if limit.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first)) => {
+                    limit.parse::<Quantity<Limit>>().map_err(|error| error.to_string())?;
+                    put("limit", limit.into())?;
+                }
                 word if kind.is_none() => {
                     let of_tc = OF_TC.iter().find(|(name, ..)| *name == word);
                     usual_limit = of_tc.and_then(|(.., limit)| *limit);
@@ -152,46 +166,26 @@ fn inline(table: &Table) -> String {
     format!("{{ {} }}", pairs.join(", "))
 }
 
-impl Experiment {
-    /// The same with other values of several keys at once, of which a later one goes before an earlier one.
-    ///
-    /// # Errors
-    /// As of [`Experiment::with`]; each says which setting gave the value.
-    pub fn with_all(self, settings: &[Setting]) -> Result<Experiment, Error> {
-        if settings.is_empty() {
-            return Ok(self);
-        }
-        let named = |error: Error, setting: &Setting| {
-            let [option, value] = &setting.words;
-            error.note(format_args!("given by {option} {value}"))
+/// `error`, and each beside it, with the setting that gave the value of its key.
+pub(crate) fn given_by(error: &Error, settings: &[Setting]) -> Error {
+    let alone = |error: &Error| Error { others: Vec::new(), ..error.clone() };
+    let named = |error: Error| {
+        let key = error.key.clone();
+        let gives = |setting: &&Setting| {
+            setting.keys().any(|set| key.as_deref().is_some_and(|key| is_in(set, key) || is_in(key, set)))
         };
-        let mut written = self.written.clone();
-        for setting in settings {
-            for (key, value) in &setting.values {
-                set(&mut written.table, key, value).map_err(|error| named(error, setting))?;
-            }
+        match settings.iter().rev().find(gives) {
+            Some(setting) => setting.named(error),
+            None => error,
         }
-        let given = |mut error: Error| {
-            let key = error.key.as_deref();
-            let gives = |setting: &&Setting| {
-                setting.keys().any(|set| key.is_some_and(|key| is_in(set, key) || is_in(key, set)))
-            };
-            if let Some(setting) = settings.iter().rev().find(gives) {
-                error = named(error, setting);
-            }
-            error
-        };
-        self.rewritten(written).map_err(|error| {
-            let alone = |error: &Error| Error { others: Vec::new(), ..error.clone() };
-            let each: Vec<Error> = error.each().map(alone).map(given).collect();
-            Error::all(each).unwrap_or(error)
-        })
-    }
+    };
+    Error::all(error.each().map(alone).map(named)).unwrap_or_else(|| error.clone())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Experiment;
 
     fn values(text: &str) -> Vec<(String, String)> {
         queue(text).unwrap()
@@ -242,7 +236,7 @@ mod tests {
         assert!(set(&["queue.min=20p"]).is_err());
         let both = ["queue=red", "network.bottleneck.queue.min=20p", "network.bottleneck.queue.max=60p"];
         assert!(set(&both).is_ok());
-        assert!(set(&["network.bottleneck.queue.min=20p", "network.bottleneck.queue.kind=red"]).is_ok());
+        assert!(set(&["network.bottleneck.queue.min=4p", "network.bottleneck.queue.kind=red"]).is_ok());
     }
 
     #[test]

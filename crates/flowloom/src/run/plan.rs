@@ -11,7 +11,7 @@ use flowloom_store::mahimahi;
 
 use crate::clock;
 use crate::error::{Error, ErrorKind, KeyError};
-use crate::experiment::{Experiment, Pair, Quantity};
+use crate::experiment::{Experiment, Pair, Quantity, given_by};
 use crate::input::{self, Kind};
 use crate::run::options::{Driver, RunOptions};
 use crate::workload::source::file_name;
@@ -106,7 +106,8 @@ impl Plan {
             }
         };
         if sources.is_empty() && experiment.workload.model.is_none() && !experiment.sources.is_empty() {
-            experiment.refuse_workload_keys().map_err(|error| located(error, file))?;
+            let refused = experiment.refuse_workload_keys();
+            refused.map_err(|error| given_by(&located(error, file), &options.settings))?;
         }
         experiment.resolve_vary(!sources.is_empty());
         experiment.workload.missing = options.capture.missing.unwrap_or(experiment.workload.missing);

@@ -92,7 +92,10 @@ mod tests {
         };
         let classes = vec![class("workload", "workload"), class("a<b", "datagrams at a constant rate")];
         let html = table(&classes).into_string();
-        assert!(html.contains("a&lt;b") && html.contains("<td>25.0 %</td>") && html.contains("1.50 MB"), "{html}");
+        assert!(
+            html.contains("a&lt;b") && html.contains("<td>25.0 %, 5.00 % waiting</td>") && html.contains("1.50 MB"),
+            "{html}"
+        );
         let facts = Facts { classes, ..Facts::default() };
         assert!(facts.has_only_sources() && facts.sources().count() == 1);
     }
