@@ -41,6 +41,7 @@ fn observe(events: &[Event]) -> ConnectionVector {
             window_scale: None,
             timestamps: None,
             sack: false,
+            sack_blocks: [(0, 0); 3],
             options_cut: false,
         };
         observer.handle_segment(Time::from_nanos(event.micros * 1000), event.side, &seen);
