@@ -20,8 +20,11 @@ fn ask(t: &mut Transcript) {
     (0..4).for_each(|_| _ = t.i(101 * MS, 301, 1_001, 0));
 }
 
-/// The acceptor's: bytes before, bytes, transmission, whether before the monitor.
-fn losses(vector: &ConnectionVector) -> Vec<(u64, u64, u32, bool)> {
+/// Bytes before, bytes, transmission, whether before the monitor.
+type Place = (u64, u64, u32, bool);
+
+/// The acceptor's.
+fn losses(vector: &ConnectionVector) -> Vec<Place> {
     assert_eq!(vector.losses[I], [], "the initiator lost nothing");
     let told = |lost: &LostSegment| (lost.after_bytes, lost.bytes, lost.copy, lost.before_monitor);
     vector.losses[A].iter().map(told).collect()
@@ -118,13 +121,13 @@ fn sack(t: &mut Transcript, micros: u64, ack: u32, blocks: [(u32, u32); 2]) {
 const NO_BLOCK: (u32, u32) = (0, 0);
 
 /// The acceptor's: losses, segments sent again for nothing, others sent again.
-fn told(t: Transcript) -> (Vec<(u64, u64, u32, bool)>, u64, u64) {
+fn told(t: Transcript) -> (Vec<Place>, u64, u64) {
     let vector = t.finish().1;
     let repeated = vector.ends[A].segments.unwrap().repeated;
     (losses(&vector), repeated.spurious, repeated.lost())
 }
 
-const SECOND: (u64, u64, u32, bool) = (1_000, 1_000, 0, false);
+const SECOND: Place = (1_000, 1_000, 0, false);
 
 #[test]
 fn what_was_acknowledged_selectively_had_arrived() {
