@@ -300,9 +300,12 @@ impl Connection {
                 self.closed = Some(now);
             }
             if segment.flags.syn()
-                && let Some(again) = self.cold.syns[side].as_mut().and_then(|syns| syns.sent(now))
+                && let Some(syns) = &mut self.cold.syns[side]
             {
-                end.endpoint.repeat_syn_at(again);
+                match syns.sent(now) {
+                    Some(again) => end.endpoint.repeat_syn_at(again),
+                    None => end.endpoint.repeat_syn_by_timer(now),
+                }
             }
             self.flow.send(slot, side, &segment, now, network);
         }

@@ -710,6 +710,7 @@ impl Flow {
                     .timestamps
                     .map(|stamps| Timestamps { value: stamps.value.get(), echo: stamps.echo }),
                 sack: segment.sack_permitted || !segment.sack.is_empty(),
+                sack_blocks: self.wire_sack(side, segment),
                 options_cut: false,
             };
             let since = packet.passed;

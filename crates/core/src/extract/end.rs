@@ -18,6 +18,7 @@ use super::gaps::Gaps;
 use super::rate::{self, Rates};
 use super::reads::{Offered, Reads};
 use super::recovery::{Passed, Recovery, Situation};
+use super::sacked::Blocks;
 use super::seams::Tail;
 use super::seen::Seen;
 use super::transit::{Answered, HandshakeAnswer, NEVER, Timed};
@@ -468,7 +469,19 @@ impl End {
     }
 
     pub fn recovery(&mut self) -> &mut Recovery {
-        self.recovery.get_or_insert_default()
+        let recovery = self.recovery.get_or_insert_default();
+        recovery.troubled();
+        recovery
+    }
+
+    /// The other end acknowledged data selectively, and had acknowledged all below `before` until then.
+    #[cold]
+    pub fn note_sacked(&mut self, before: u64, peer: &End, seen: &Seen, now: u64) {
+        let blocks = Blocks::of(seen.sack_blocks, self.acked, self.coverage.high());
+        let is_repeated = self.recovery.get_or_insert_default().sacked(blocks, now);
+        if is_repeated && before == self.acked && seen.payload_bytes == 0 && !seen.flags.fin() {
+            self.answered_again(peer, seen, now);
+        }
     }
 
     /// What a segment of it is judged by.
@@ -481,6 +494,21 @@ impl End {
             last_id: self.last_id,
             transit: self.transit(),
             min_rtt,
+        }
+    }
+
+    /// Whether `peer` had all of its data that it can have answered at `now`.
+    pub fn had_all_answered(&self, peer: &End, now: u64) -> bool {
+        let is_all_acked = |recovery: &Recovery| recovery.is_all_acked(now, peer.transit().unwrap_or(0));
+        self.coverage.high() <= self.acked || self.recovery.as_deref().is_some_and(is_all_acked)
+    }
+
+    /// The other end repeated what it has of its data, with nothing of it on the way that it could have answered.
+    pub fn answered_again(&mut self, peer: &End, seen: &Seen, now: u64) {
+        let Some(recovery) = &mut self.recovery else { return };
+        // Another window is news, and the network may copy packets.
+        if seen.window == peer.last_window && (seen.ip_id.is_none() || seen.ip_id != peer.last_id) {
+            recovery.answered_again(now, peer.transit().unwrap_or(0));
         }
     }
 

@@ -380,7 +380,11 @@ impl Observer {
         if let Some(stamps) = seen.timestamps {
             own.clock.note(now, stamps.value);
         }
+        let acked = peer.acked;
         let ack = if flags.ack() { note_ack(own, peer, now, seen) } else { 0 };
+        if seen.sack && !flags.syn() {
+            peer.note_sacked(acked, own, seen, now);
+        }
         if !self.handshake.is_complete() && sender == Side::Initiator && flags.ack() && !flags.syn() && peer.syn {
             let first_byte = sequence::unwrap(peer.isn.wrapping_add(1), peer.reference());
             if ack >= first_byte
@@ -554,7 +558,7 @@ impl Observer {
         self.handshake.lengthen(longer);
         let min_rtt = self.min_rtt();
         let scaled = self.ends.iter().all(|end| end.window_scale.is_some());
-        let recoveries = self.ends.each_mut().map(|end| end.recovery.take());
+        let recoveries = self.ends.each_mut().map(|end| end.recovery.take().filter(|recovery| recovery.is_troubled()));
         let near = |side: Side| identity.near.map(|near| near == side);
         let transits = self.ends.each_ref().map(End::transit);
         let [initiator, acceptor] = recoveries;
@@ -762,6 +766,7 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
     if ack.abs_diff(near) > IMPOSSIBLE_JUMP {
         return peer.acked;
     }
+    let is_first_of_fin = peer.fin && ack > peer.fin_at && !peer.fin_acked;
     if peer.fin && ack > peer.fin_at {
         peer.fin_acked = true;
         if let Some(answered) = peer.timed.acknowledged(ack, now) {
@@ -794,17 +799,20 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
             }
         }
         if let Some(recovery) = &mut peer.recovery {
-            recovery.acknowledged(ack, now);
+            recovery.acknowledged(ack, now, peer.coverage.high());
         }
         if peer.flight.awaits(ack) {
             let transits = peer.transits();
             peer.flight.acknowledged(now, transits);
         }
-    } else if ack == peer.acked
-        && seen.payload_bytes == 0
-        && seen.flags.0 & (Flags::SYN | Flags::FIN) == 0
-        && peer.coverage.high() > ack
-    {
+    } else if ack == peer.acked && seen.payload_bytes == 0 && seen.flags.0 & (Flags::SYN | Flags::FIN) == 0 {
+        // Blocks say for themselves what arrived twice.
+        if !is_first_of_fin && !seen.sack && peer.had_all_answered(own, now) {
+            peer.answered_again(own, seen, now);
+        }
+        if peer.coverage.high() <= ack {
+            return ack;
+        }
         peer.flight.repeated();
         if seen.window != own.last_window || (seen.ip_id.is_some() && seen.ip_id == own.last_id) {
             return ack;

@@ -10,6 +10,7 @@ use std::num::NonZeroU16;
 use crate::workload::{Repaired, Repeated, Segments};
 
 use super::offload::LARGEST_MERGED;
+use super::sacked::{Blocks, Sacked};
 use super::transit::NEVER;
 
 /// No retransmission timer runs out sooner: Linux' minimum. Windows' is 300 ms, RFC 6298 section 2.4 says one second.
@@ -110,8 +111,19 @@ pub(super) struct Lost {
     pub before_monitor: bool,
     /// When the one passed that took its place.
     pub repaired: u64,
-    /// When that was acknowledged; [`NEVER`] if it was not.
+    /// When that was acknowledged, selectively or not; [`NEVER`] if it was not.
     acked: u64,
+    /// What the one that took its place counted as; [`Duplicate::Spurious`] once it is known that this one had arrived.
+    counted: Duplicate,
+}
+
+impl Lost {
+    /// It had arrived: what took its place is `repeated` needlessly.
+    fn had_arrived(&mut self, repeated: &mut Repeated) {
+        *count(repeated, self.counted) -= 1;
+        repeated.spurious += 1;
+        self.counted = Duplicate::Spurious;
+    }
 }
 
 /// What became of the data of an end.
@@ -157,9 +169,90 @@ pub(super) struct Recovery {
     resent: u64,
     /// The byte that last passed for the first time while the window was closed; 0 for none.
     refused: u64,
+    /// When the receiver acknowledged all that had passed, if its latest acknowledgement did that.
+    all_acked: Option<u64>,
+    /// The receiver reports what arrives twice.
+    reports_twice: bool,
+    /// There was more than selective acknowledgements.
+    troubled: bool,
+    /// What the receiver has behind what is missing.
+    sacked: Sacked,
+    /// Latest segments that were known to be needless when they passed: the receiver may still report them.
+    needless: VecDeque<Passed>,
 }
 
 impl Recovery {
+    /// Something of the data was sent again, overtaken, or asked for.
+    pub fn troubled(&mut self) {
+        self.troubled = true;
+    }
+
+    /// Whether anything was: selective acknowledgements alone are no trouble.
+    pub fn is_troubled(&self) -> bool {
+        self.troubled
+    }
+
+    /// The receiver acknowledged selectively at `now`. Returns whether it said only what it had said before.
+    pub fn sacked(&mut self, blocks: Blocks, now: u64) -> bool {
+        let is_repeated = blocks.arrived[0].is_some_and(|(start, end)| self.sacked.are(start, end));
+        for (start, end) in blocks.arrived.into_iter().flatten() {
+            self.sacked.add(start, end);
+            let latest = self.lost.range_mut((start, 0)..(end, 0)).rev().take(MAX_RECENT).map(|(_, lost)| lost);
+            latest.filter(|lost| lost.acked == NEVER && lost.end <= end).for_each(|lost| lost.acked = now);
+        }
+        if let Some((start, end)) = blocks.twice {
+            self.reports_twice = true;
+            self.arrived_twice(start, end);
+        }
+        is_repeated && blocks.twice.is_none()
+    }
+
+    /// The receiver has the bytes from `start` to `end` twice: one of their transmissions that counts as lost had arrived, if no other
+    /// explains it. The last does not count as lost: so it is the one before.
+    fn arrived_twice(&mut self, start: u64, end: u64) {
+        if self.was_needless(|needless| needless.start < end && start < needless.end) {
+            return;
+        }
+        let mut before = end;
+        let told = self.lost.range_mut((start, 0)..(end, 0)).rev().take(MAX_RECENT).map(|(_, lost)| lost);
+        for lost in told.filter(|lost| lost.end <= end && !lost.before_monitor) {
+            if lost.start < before && lost.counted != Duplicate::Spurious {
+                before = lost.start;
+                lost.had_arrived(&mut self.repeated);
+            }
+        }
+    }
+
+    /// Whether nothing that passed after all was acknowledged can have been answered at `now` by the receiver, `transit` away and back.
+    pub fn is_all_acked(&self, now: u64, transit: u64) -> bool {
+        self.all_acked.is_some_and(|all_acked| now - all_acked < transit / 10 * 7)
+    }
+
+    /// The receiver, `transit` away and back, repeated at `now` what it has, although nothing new of it was on the way: something arrived
+    /// twice.
+    pub fn answered_again(&mut self, now: u64, transit: u64) {
+        let is_answer = |at: u64| {
+            let since = now - at;
+            since >= transit / 10 * 7 && since <= transit + transit / 2 + ANSWER_SLACK
+        };
+        if self.reports_twice || self.was_needless(|needless| is_answer(needless.at)) {
+            return;
+        }
+        let latest = self.lost.values_mut().rev().take(MAX_RECENT);
+        let latest = latest.filter(|lost| lost.acked != NEVER && !lost.before_monitor && is_answer(lost.repaired));
+        if let Some(lost) =
+            latest.filter(|lost| lost.counted != Duplicate::Spurious).max_by_key(|lost| (lost.repaired, lost.start))
+        {
+            lost.had_arrived(&mut self.repeated);
+        }
+    }
+
+    /// Whether one of the latest segments that were known to be needless is meant; it is not meant again.
+    fn was_needless(&mut self, is_meant: impl Fn(&Passed) -> bool) -> bool {
+        let at = self.needless.iter().position(is_meant);
+        at.and_then(|at| self.needless.remove(at)).is_some()
+    }
+
     /// A third duplicate acknowledgement passed.
     pub fn asked(&mut self, now: u64) {
         self.asked = now;
@@ -186,19 +279,16 @@ impl Recovery {
     /// Judges a segment without new bytes; `original` is when its bytes passed for the first time, if that is known.
     pub fn duplicate(&mut self, passed: Passed, original: Option<Passed>, situation: &Situation) -> Duplicate {
         let duplicate = self.judge_duplicate(&passed, original, situation);
-        let count = match duplicate {
-            Duplicate::Timeout => &mut self.repeated.timeout,
-            Duplicate::Fast => &mut self.repeated.fast,
-            Duplicate::Other => &mut self.repeated.other,
-            Duplicate::Spurious => &mut self.repeated.spurious,
-            Duplicate::Copy => &mut self.repeated.copies,
-            Duplicate::Unknown => &mut self.repeated.unknown,
-        };
-        *count += 1;
-        if !matches!(duplicate, Duplicate::Copy | Duplicate::Spurious) {
-            let Passed { start, end, at, .. } = passed;
-            let copy = self.losses_of(start);
-            self.note_lost(Lost { start, end, copy, before_monitor: false, repaired: at, acked: NEVER });
+        *count(&mut self.repeated, duplicate) += 1;
+        let Passed { start, end, at, .. } = passed;
+        if matches!(duplicate, Duplicate::Copy | Duplicate::Spurious) {
+            if self.needless.len() == MAX_RECENT {
+                self.needless.pop_front();
+            }
+            self.needless.push_back(passed);
+        } else {
+            let (copy, counted) = (self.losses_of(start), duplicate);
+            self.note_lost(Lost { start, end, copy, before_monitor: false, repaired: at, acked: NEVER, counted });
         }
         if duplicate != Duplicate::Copy {
             self.note_resent(passed, duplicate == Duplicate::Timeout, situation.acked);
@@ -215,7 +305,7 @@ impl Recovery {
         if is_packet_before || before.is_some_and(|before| before.is_copy(passed)) {
             return Duplicate::Copy;
         }
-        if passed.end <= situation.acked {
+        if passed.end <= situation.acked || self.sacked.covers(passed.start.max(situation.acked), passed.end) {
             return Duplicate::Spurious;
         }
         if self.is_fast(passed, situation) {
@@ -244,7 +334,9 @@ impl Recovery {
             Gap::Other
         };
         let Passed { start, end, at, .. } = late.passed;
-        let lost = Lost { start: start.max(late.hole), end, copy: 0, before_monitor: true, repaired: at, acked: NEVER };
+        let start = start.max(late.hole);
+        let (acked, counted) = (NEVER, Duplicate::Unknown);
+        let lost = Lost { start, end, copy: 0, before_monitor: true, repaired: at, acked, counted };
         // The minimum can only fall: a lag that is not below it now will not be below it later.
         if asked_for || situation.min_rtt.is_some_and(|min_rtt| late.lag >= min_rtt) {
             self.decide(gap, lost);
@@ -320,6 +412,8 @@ impl Recovery {
             + self.undecided.capacity() * size_of::<(u64, Gap, Lost)>()
             + self.lost.len() * size_of::<((u64, usize), Lost)>()
             + self.recent.capacity() * size_of::<Passed>()
+            + self.sacked.heap_bytes()
+            + self.needless.capacity() * size_of::<Passed>()
     }
 
     fn note_lost(&mut self, lost: Lost) {
@@ -332,8 +426,10 @@ impl Recovery {
         near.filter(|(_, lost)| lost.end > start).count().try_into().unwrap_or(u32::MAX)
     }
 
-    /// Data up to `ack` was acknowledged at `now` for the first time.
-    pub fn acknowledged(&mut self, ack: u64, now: u64) {
+    /// Data up to `ack` was acknowledged at `now` for the first time, and that up to `high` had passed.
+    pub fn acknowledged(&mut self, ack: u64, now: u64, high: u64) {
+        self.all_acked = (high <= ack).then_some(now);
+        self.sacked.acknowledged(ack);
         let latest = self.lost.range_mut(..(ack, 0)).rev().take(MAX_RECENT).map(|(_, lost)| lost);
         latest.filter(|lost| lost.acked == NEVER && lost.end <= ack).for_each(|lost| lost.acked = now);
     }
@@ -361,7 +457,10 @@ impl Recovery {
             None => {}
         }
         let shortest = transit.unwrap_or(0) / 10 * 7;
-        let is_loss = |lost: &Lost| lost.before_monitor || lost.acked - lost.repaired >= shortest;
+        let is_loss = |lost: &Lost| {
+            let had_arrived = lost.counted == Duplicate::Spurious || lost.acked - lost.repaired < shortest;
+            lost.before_monitor || !had_arrived
+        };
         let mut lost: Vec<Lost> = self.lost.into_values().filter(is_loss).collect();
         lost.sort_by_key(|lost| (lost.start, lost.copy));
         let segments = Segments {
@@ -376,5 +475,17 @@ impl Recovery {
             ..Segments::default()
         };
         Repair { segments, lost }
+    }
+}
+
+/// How many segments counted as `duplicate`.
+fn count(repeated: &mut Repeated, duplicate: Duplicate) -> &mut u64 {
+    match duplicate {
+        Duplicate::Timeout => &mut repeated.timeout,
+        Duplicate::Fast => &mut repeated.fast,
+        Duplicate::Other => &mut repeated.other,
+        Duplicate::Spurious => &mut repeated.spurious,
+        Duplicate::Copy => &mut repeated.copies,
+        Duplicate::Unknown => &mut repeated.unknown,
     }
 }

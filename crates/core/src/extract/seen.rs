@@ -30,6 +30,8 @@ pub struct Seen {
     pub timestamps: Option<Timestamps>,
     /// SACK-permitted option of a SYN, SACK blocks of another segment.
     pub sack: bool,
+    /// Its first SACK blocks, as [`Segment::sack_blocks`].
+    pub sack_blocks: [(u32, u32); 3],
     /// Options that are absent may have been cut off.
     pub options_cut: bool,
 }
@@ -48,6 +50,7 @@ impl From<&Segment> for Seen {
             window_scale: segment.window_scale,
             timestamps: segment.timestamps,
             sack: segment.sack,
+            sack_blocks: segment.sack_blocks,
             options_cut: segment.options_cut,
         }
     }

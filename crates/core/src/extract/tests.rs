@@ -34,12 +34,14 @@ struct Transcript {
     waited: u64,
     /// The clock of each end as the other heard it last.
     heard: [u32; 2],
+    /// SACK blocks of the packets that follow; empty ones are none.
+    sacked: Option<[(u32, u32); 2]>,
 }
 
 impl Transcript {
     fn new() -> Transcript {
         let observer = Observer::new(Time::ZERO, Duration::from_millis(500));
-        Transcript { observer, isn: ISN, ip_id: 0, window: 1000, tick: 0, waited: 0, heard: [0; 2] }
+        Transcript { observer, isn: ISN, ip_id: 0, window: 1000, tick: 0, waited: 0, heard: [0; 2], sacked: None }
     }
 
     /// After the handshake of methods A.12.
@@ -57,6 +59,11 @@ impl Transcript {
             self.heard[side as usize] = value;
             Timestamps { value, echo: self.heard[side.other() as usize] }
         });
+        let isn = self.isn[side.other() as usize];
+        let mut sack_blocks = [(0, 0); 3];
+        for (block, (start, end)) in sack_blocks.iter_mut().zip(self.sacked.into_iter().flatten()) {
+            *block = (isn.wrapping_add(start), isn.wrapping_add(end));
+        }
         let seen = Seen {
             sequence: self.isn[side as usize].wrapping_add(sequence),
             acknowledgement: self.isn[side.other() as usize].wrapping_add(ack),
@@ -68,7 +75,8 @@ impl Transcript {
             mss: (flags & Flags::SYN != 0).then_some(1460),
             window_scale: (flags & Flags::SYN != 0).then_some(7),
             timestamps,
-            sack: false,
+            sack: self.sacked.is_some(),
+            sack_blocks,
             options_cut: false,
         };
         self.observer.handle_segment(Time::from_nanos(micros * 1000), side, &seen).new_bytes

@@ -4,7 +4,7 @@
 use std::num::{NonZeroU16, NonZeroU32};
 
 use crate::play::waits::ReplayModel;
-use crate::tcp::{AckHabit, Habits};
+use crate::tcp::{AckHabit, Habits, Timestamps};
 use crate::workload::{AckPolicy, ConnectionVector, Side};
 
 /// Full-sized segments that TCP acknowledges at once where nothing else is known (RFC 5681 section 4.2).
@@ -16,12 +16,25 @@ const USUAL: u32 = 2;
 /// a window that is not filled does not grow.
 pub fn habits(vector: &ConnectionVector, side: Side, model: &ReplayModel) -> Habits {
     let end = &vector.ends[side];
-    let window = end.first_flight.filter(|_| model.first_flight);
+    let window = end.first_flight.filter(|_| model.first_flight).map(|bytes| whole_segments(vector, bytes));
     Habits {
         initial_window: window.and_then(|bytes| NonZeroU32::new(bytes.try_into().unwrap_or(u32::MAX))),
         acks: end.acks.filter(|_| model.acks).map(habit),
         rate: sender_rate(vector, side, model),
     }
+}
+
+/// The window of a flight of `bytes`: one of its segments may have been smaller than others, and took the window of a full one.
+fn whole_segments(vector: &ConnectionVector, bytes: u64) -> u64 {
+    let ends = [&vector.ends.initiator, &vector.ends.acceptor];
+    if ends.iter().all(|end| end.mss.is_none()) {
+        return bytes;
+    }
+    let has_stamps = ends.iter().all(|end| end.timestamps == Some(true));
+    let options = if has_stamps { u64::from(Timestamps::OPTION_BYTES) } else { 0 };
+    // The MSS counts the options that a segment carries (RFC 6691).
+    let full = vector.agreed_mss().saturating_sub(options).max(1);
+    bytes.checked_next_multiple_of(full).unwrap_or(bytes)
 }
 
 /// The rate that the end `side` does not exceed, in bytes of payload a second; `None` if it has none, or if rates are not replayed.
@@ -71,6 +84,24 @@ mod tests {
             let AckHabit { quick, every, delay } = habit(policy);
             assert_eq!((quick, every, delay.map(NonZeroU16::get)), expected, "{policy:?}");
         }
+    }
+
+    #[test]
+    fn a_small_segment_takes_the_window_of_a_full_one() {
+        let model = ReplayModel::with_waits(Waits::CORRECTED);
+        let window = |bytes, mss, timestamps| {
+            let mut vector = ConnectionVector::default();
+            vector.ends.acceptor.first_flight = Some(bytes);
+            for end in [&mut vector.ends.initiator, &mut vector.ends.acceptor] {
+                (end.mss, end.timestamps) = (mss, Some(timestamps));
+            }
+            habits(&vector, Side::Acceptor, &model).initial_window.map(NonZeroU32::get)
+        };
+        // Nine segments, of which one has 389 bytes.
+        assert_eq!(window(389 + 8 * 1_448, Some(1_460), true), Some(9 * 1_448));
+        assert_eq!(window(10 * 1_460, Some(1_460), false), Some(10 * 1_460));
+        assert_eq!(window(12_000, None, false), Some(12_000), "no segment is known to be full");
+        assert_eq!(window(u64::MAX, Some(1_460), false), Some(u32::MAX));
     }
 
     #[test]

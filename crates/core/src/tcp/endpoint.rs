@@ -127,6 +127,14 @@ impl Endpoint {
         }
     }
 
+    /// The SYN, or SYN/ACK, that was just sent is the last for which [`Self::repeat_syn_at`] is called: from `now` on the retransmission
+    /// timer decides.
+    pub fn repeat_syn_by_timer(&mut self, now: Time) {
+        if !self.sender.syn_acknowledged() {
+            self.sender.repeat_syn_by_timer(now);
+        }
+    }
+
     /// Adds `bytes` to what is to be sent. May be called before the connection is established. No effect after
     /// [`Self::close`] or [`Self::abort`].
     pub fn write(&mut self, bytes: u64) {

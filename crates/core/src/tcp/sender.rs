@@ -393,6 +393,11 @@ impl Sender {
         (self.deadline, self.expiries) = (Deadline::at(at), 0);
     }
 
+    /// The retransmission timer starts at `now`.
+    pub(super) fn repeat_syn_by_timer(&mut self, now: Time) {
+        self.deadline = Deadline::at(now + self.rto.timeout());
+    }
+
     fn flight(&self) -> u64 {
         self.highest - self.unacknowledged
     }

@@ -128,6 +128,8 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
     /// SACK (RFC 2018): the SACK-permitted option of a SYN, blocks of another segment.
     pub sack: bool,
+    /// The first three SACK blocks, from the first number of each to the one past its last; those behind the last are empty.
+    pub sack_blocks: [(u32, u32); 3],
     /// The header is longer than what was captured of it: options that are absent here may have been cut off.
     pub options_cut: bool,
     /// The VLAN it was tagged with on this link.

@@ -76,11 +76,22 @@ pub(super) fn segment(
         window_scale: None,
         timestamps: None,
         sack: false,
+        sack_blocks: [(0, 0); 3],
         options_cut: false,
         vlan: None,
         from: None,
         macs: None,
     }
+}
+
+/// The first three blocks of a SACK option (RFC 2018 section 3).
+fn sack_blocks(bytes: &[u8]) -> [(u32, u32); 3] {
+    let mut blocks = [(0, 0); 3];
+    for (block, bytes) in blocks.iter_mut().zip(bytes.chunks_exact(8)) {
+        let [s0, s1, s2, s3, e0, e1, e2, e3] = *bytes else { break };
+        *block = (u32::from_be_bytes([s0, s1, s2, s3]), u32::from_be_bytes([e0, e1, e2, e3]));
+    }
+    blocks
 }
 
 /// `segment` with what the options among `bytes` say; a broken or cut option ends the search. MSS, window scale and SACK-permitted count on SYNs
@@ -104,8 +115,10 @@ fn options(mut bytes: &[u8], mut segment: Segment) -> Segment {
                 rest
             }
             [option::SACK, length, ..] if !syn && (10..=bytes.len()).contains(&usize::from(length)) => {
+                let (sack, rest) = bytes.split_at(usize::from(length));
                 segment.sack = true;
-                &bytes[usize::from(length)..]
+                segment.sack_blocks = sack_blocks(&sack[2..]);
+                rest
             }
             [option::TIMESTAMPS, 10, v0, v1, v2, v3, e0, e1, e2, e3, ref rest @ ..] => {
                 let (value, echo) = (u32::from_be_bytes([v0, v1, v2, v3]), u32::from_be_bytes([e0, e1, e2, e3]));

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use flowloom_core::extract::{Identity, Missing, Observer, Seen};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::wire::Flags;
-use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, Pattern, Side};
+use flowloom_core::workload::{ConnectionVector, InitiatorRule, LinkSide, Pattern, Repeated, Side};
 use proptest::prelude::*;
 
 const QUIET_US: u64 = 500_000;
@@ -41,6 +41,7 @@ fn observe(events: &[Event]) -> ConnectionVector {
             window_scale: None,
             timestamps: None,
             sack: false,
+            sack_blocks: [(0, 0); 3],
             options_cut: false,
         };
         observer.handle_segment(Time::from_nanos(event.micros * 1000), event.side, &seen);
@@ -479,7 +480,10 @@ proptest! {
         }
         for segments in both(&observe(&simulate(&script, turns, Trouble { after: percent, ..none }, seed))) {
             prop_assert_eq!(segments.late, 0);
-            prop_assert_eq!(segments.repeated.lost(), segments.duplicates);
+            // The timer also sends again what the receiver holds above a hole: that is known where the receiver answers it with nothing new.
+            let Repeated { spurious, copies, .. } = segments.repeated;
+            prop_assert_eq!((segments.repeated.lost() + spurious, copies), (segments.duplicates, 0));
+            prop_assert!(segments.repeated.lost() > 0 || segments.duplicates == 0);
         }
         for segments in both(&observe(&simulate(&script, turns, Trouble { reordered: percent, ..none }, seed))) {
             prop_assert_eq!((segments.lost_before, segments.duplicates), (0, 0));

@@ -61,6 +61,7 @@ impl Capture {
             window_scale: (flags & SYN != 0).then_some(2),
             timestamps: None,
             sack: false,
+            sack_blocks: [(0, 0); 3],
             options_cut: false,
             vlan: None,
             from: None,

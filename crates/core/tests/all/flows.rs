@@ -58,6 +58,7 @@ fn segment(source: Address, destination: Address, payload_bytes: u32) -> Segment
         window_scale: None,
         timestamps: None,
         sack: false,
+        sack_blocks: [(0, 0); 3],
         options_cut: false,
         vlan: None,
         from: None,

@@ -34,6 +34,7 @@ fn segment(sender: Side, flags: u8, sequence: u32, acknowledgement: u32, payload
         window_scale: None,
         timestamps: None,
         sack: false,
+        sack_blocks: [(0, 0); 3],
         options_cut: false,
         vlan: None,
         from: None,

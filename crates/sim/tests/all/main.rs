@@ -11,6 +11,7 @@ mod path;
 mod plausibility;
 mod queues;
 mod rates;
+mod re_extraction;
 mod real_captures;
 mod round_trip;
 mod sources;

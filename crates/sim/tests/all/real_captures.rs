@@ -20,7 +20,7 @@ fn captures() -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
-fn extract(path: &Path) -> Vec<ConnectionVector> {
+pub fn extract(path: &Path) -> Vec<ConnectionVector> {
     let options = capture::Options { truncation: capture::Truncation::Allow, ..Default::default() };
     let Ok(mut captures) = Captures::open(&[Input::File(path.to_owned())], options) else { return Vec::new() };
     let (mut decoder, mut extractor) = (Decoder::default(), Extractor::new(Options::default()));

@@ -3,7 +3,7 @@
 use flowloom_core::tcp::{self, Profile};
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
-use flowloom_core::workload::{ConnectionVector, Side, SynAnswer, SynRepeat};
+use flowloom_core::workload::{ConnectionVector, Endpoint, PerSide, Side, SynAnswer, SynRepeat};
 use flowloom_sim::{Class, Config};
 
 use crate::common::{at, exchange, ms, simulate};
@@ -60,4 +60,23 @@ fn syn_acks_that_were_lost_are_lost() {
     let (established, seen) = replay(&[(A, 700, SynAnswer::None)], Profile::Plain, true);
     assert_eq!(established, ms(780));
     assert_eq!(seen.syn_repeats, [SynRepeat { side: A, wait: ms(700), answer: SynAnswer::None }]);
+}
+
+#[test]
+fn a_syn_ack_is_not_repeated_before_its_acknowledgement_can_come() {
+    // The round trip is longer than a quarter of the wait, after which a SYN/ACK that a SYN should have called for again is sent.
+    for rtt in [150, 400] {
+        let end = |transit| Endpoint { min_transit: Some(ms(transit)), ..Endpoint::default() };
+        let repeats = [(I, 520, SynAnswer::Syn), (A, 520, SynAnswer::Syn)];
+        let repeats = repeats.map(|(side, wait, answer)| SynRepeat { side, wait: ms(wait), answer });
+        let vector = ConnectionVector {
+            syn_repeats: repeats.to_vec(),
+            ends: PerSide { initiator: end(rtt), acceptor: end(0) },
+            ..exchange(0, at(0), 300, 5_000)
+        };
+        let (_, log) = simulate(&[vector], &Config::new(Rate::UNLIMITED, Duration::from_secs(100)));
+        let seen = log.connections[0].3.clone().unwrap();
+        assert!(repeats.iter().all(|one| seen.syn_repeats.contains(one)), "{rtt}: {:?}", seen.syn_repeats);
+        assert_eq!(seen.syn_repeats.len(), 2, "{rtt}: {:?}", seen.syn_repeats);
+    }
 }

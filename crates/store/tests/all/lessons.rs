@@ -59,6 +59,7 @@ impl Made {
                 window_scale: None,
                 timestamps: None,
                 sack: false,
+                sack_blocks: [(0, 0); 3],
                 options_cut: false,
                 vlan: self.vlan,
                 from: None,

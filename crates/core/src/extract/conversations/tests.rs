@@ -28,6 +28,7 @@ fn segment(source: Address, destination: Address, flags: u8, sequence: u32, payl
         window_scale: None,
         timestamps: None,
         sack: false,
+        sack_blocks: [(0, 0); 3],
         options_cut: false,
         vlan: None,
         from: None,

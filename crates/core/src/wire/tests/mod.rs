@@ -101,6 +101,7 @@ fn every_field_of_a_segment() {
         window_scale: None,
         timestamps: None,
         sack: false,
+        sack_blocks: [(0, 0); 3],
         options_cut: false,
         vlan: None,
         from: None,
@@ -139,6 +140,23 @@ fn timestamps_are_read_wherever_they_stand() {
         let segment = tcp(Flags::ACK, options);
         let frame = ethernet(&[], V4, &v4(TCP, 0, &[], segment.len(), &segment));
         assert_eq!(whole(LinkType::Ethernet, &frame).unwrap().timestamps, None);
+    }
+}
+
+#[test]
+fn three_sack_blocks_are_read_of_whole_options() {
+    let block = |number: u8| [[0, 0, number, 1], [0xff, 0, number, 2]].concat();
+    let read = |number: u32| ((number << 8) + 1, 0xff00_0002 + (number << 8));
+    let none = (0, 0);
+    let expected =
+        [[read(1), none, none], [read(1), read(2), none], [read(1), read(2), read(3)], [read(1), read(2), read(3)]];
+    for (blocks, expected) in (1..).zip(expected) {
+        let sack = [&[1, 1, 5, 2 + 8 * blocks][..], &(1..=blocks).flat_map(block).collect::<Vec<_>>()].concat();
+        for (flags, expected) in [(Flags::ACK, expected), (Flags::SYN, [none; 3])] {
+            let segment = tcp(flags, &sack);
+            let frame = ethernet(&[], V4, &v4(TCP, 0, &[], segment.len(), &segment));
+            assert_eq!(whole(LinkType::Ethernet, &frame).unwrap().sack_blocks, expected, "{blocks} blocks");
+        }
     }
 }
 
