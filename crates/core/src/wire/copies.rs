@@ -106,6 +106,7 @@ mod tests {
             window_scale: None,
             timestamps: None,
             sack: false,
+            sack_blocks: [(0, 0); 3],
             options_cut: false,
             vlan: None,
             from: None,
