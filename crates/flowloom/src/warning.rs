@@ -475,13 +475,6 @@ impl Warning {
                  original, times cannot",
                 thousands(*connections)
             ),
-            Warning::RecordEnds { asked, covered } => format!(
-                "the record that is replayed ends at {covered} of the {asked} that were asked for: results end with it, as there is no \
-                 traffic after it"
-            ),
-            Warning::WindowBehindRecord { start, covered } => format!(
-                "results begin at {start} (measure.window), and the record that is replayed ends at {covered}: there is no traffic"
-            ),
             Warning::CaptureIncomplete { name, why } => format!("{name} ends before the run does: {why}"),
             Warning::WaitsNotCorrected { connections } => format!(
                 "the waits of {} contain a round trip that the input does not tell; the replay waits for it twice",
@@ -503,9 +496,6 @@ impl Warning {
                 format!("of {} to be traced {began} began (measure.tcp-trace)", counted(*wanted, "connection"))
             }
             Warning::Stored { text } => format!("when this workload was made: {text}"),
-            Warning::PartKept { result, part } => {
-                format!("{} is an earlier result and stays: the part is in {}", result.display(), part.display())
-            }
             Warning::DiskFull => DISK_FULL.to_owned(),
             Warning::Live(warning) => warning.to_string(),
             // All variants are named, so that a new one cannot be forgotten.
@@ -535,6 +525,9 @@ impl Warning {
             | Warning::SimulationInterrupted
             | Warning::SeedsNotBegun { .. }
             | Warning::InputChanged { .. }
+            | Warning::PartKept { .. }
+            | Warning::RecordEnds { .. }
+            | Warning::WindowBehindRecord { .. }
             | Warning::LoadMissed { .. }
             | Warning::LoadDrifts { .. }
             | Warning::Empty
@@ -545,7 +538,8 @@ impl Warning {
         }
     }
 
-    /// The cause of a warning about a workload that was made or drawn; `None` of others.
+    /// The cause of a warning about a workload that was made or drawn, how much of it there is, or what became of an earlier result; `None` of
+    /// others.
     fn cause_of_making(&self) -> Option<String> {
         Some(match self {
             Warning::LoadMissed { from, made, asked } => {
@@ -570,6 +564,19 @@ impl Warning {
             Warning::TooShortToDraw { length } => format!(
                 "the workload lasts {length} and cannot be cut into two blocks of 1 s to draw from: every seed replays it as it is"
             ),
+            Warning::RecordEnds { asked, covered } => format!(
+                "the record that is replayed ends at {covered} of the {asked} that were asked for: results end with it, as there is no \
+                 traffic after it"
+            ),
+            Warning::WindowBehindRecord { start, covered } => format!(
+                "results begin at {start} (measure.window), and the record that is replayed ends at {covered}: there is no traffic"
+            ),
+            Warning::PartKept { result, part } => {
+                format!("{} is an earlier result and stays: the part is in {}", result.display(), part.display())
+            }
+            Warning::InputChanged { name } => {
+                format!("{name} is not what the earlier run read: this run repeats its settings, not its workload")
+            }
             _ => return None,
         })
     }
@@ -671,9 +678,6 @@ impl Warning {
             Warning::SeedsNotBegun { seeds, not_begun } => {
                 let were = if *not_begun == 1 { "was" } else { "were" };
                 format!("interrupted: of {} {not_begun} {were} not begun", counted(*seeds as u64, "seed"))
-            }
-            Warning::InputChanged { name } => {
-                format!("{name} is not what the earlier run read: this run repeats its settings, not its workload")
             }
             _ => return None,
         })

@@ -155,7 +155,7 @@ pub fn comparison_text(comparisons: &[Comparison], colour: bool) -> String {
         for difference in comparison.largest_differences() {
             let told = match difference.verdict.outcome {
                 Outcome::Different => String::new(),
-                _ => format!(" ({})", difference.verdict.said(difference.judgement)),
+                _ => format!(": {}", difference.verdict.said(difference.judgement)),
             };
             wrap(&mut text, "  ", &format!("{}{told}", difference.finding));
         }

@@ -252,6 +252,23 @@ fn other_payload(asked_bytes: u64, sent_bytes: u64, from_side: Option<&str>) -> 
     }
 }
 
+/// Datagrams of a class that have not ended, with their share.
+fn waiting(class: &str, datagrams: u64, share: &str) -> String {
+    let datagrams = counted(datagrams, "datagram");
+    format!(
+        "{datagrams} of {class} ({share}) were on their way when the run ended: they count neither as arrived nor as lost"
+    )
+}
+
+/// Packets that are copies, with their share.
+fn captured_twice(packets: u64, share: &str) -> String {
+    let packets = counted(packets, "packet");
+    format!(
+        "doubtful: {packets} ({share}) of the original are copies of others; its throughput and load count them, and flows of datagrams \
+         are sent with them"
+    )
+}
+
 fn few_compared(share: &str) -> String {
     format!("doubtful: the durations of only {share} of the connections are compared with the original's")
 }
@@ -329,11 +346,7 @@ impl Warning {
             Warning::GaveUp { connections, share } => {
                 format!("TCP gave up {} ({}): {GAVE_UP}", counted(*connections, "connection"), percent(share))
             }
-            Warning::WaitingDatagrams { class, datagrams, share } => format!(
-                "{} of {class} ({}) were on their way when the run ended: they count neither as arrived nor as lost",
-                counted(*datagrams, "datagram"),
-                percent(share)
-            ),
+            Warning::WaitingDatagrams { class, datagrams, share } => waiting(class, *datagrams, &percent(share)),
             Warning::Interrupted { start_ns, end_ns } => interruption(*start_ns, *end_ns),
             Warning::NotStationary { thirds } => format!(
                 "the load is not steady: throughput of the three thirds is {} of the mean",
@@ -411,12 +424,7 @@ impl Warning {
             Warning::OtherPayload { asked_bytes, sent_bytes, from_side } => {
                 other_payload(*asked_bytes, *sent_bytes, *from_side)
             }
-            Warning::CapturedTwice { packets, share } => format!(
-                "doubtful: {} ({}) of the original are copies of others; its throughput and load count them, and flows of datagrams are \
-                 sent with them",
-                counted(*packets, "packet"),
-                percent(share)
-            ),
+            Warning::CapturedTwice { packets, share } => captured_twice(*packets, &percent(share)),
             Warning::FewCompared { share } => few_compared(&percent(share)),
             Warning::Kernel { text } | Warning::Other { text } => text.clone(),
         }

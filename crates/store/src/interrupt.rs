@@ -9,8 +9,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -83,7 +81,11 @@ pub fn open_pipe(path: &Path, interrupt: &Interrupt) -> io::Result<File> {
             // Nobody reads it yet.
             Err(error) if error.raw_os_error() == Some(Errno::ENXIO as i32) => {
                 interrupt.check()?;
-                thread::sleep(Duration::from_millis(LOOK_EVERY.into()));
+                // Nothing tells of a reader that comes.
+                match poll(&mut [], PollTimeout::from(LOOK_EVERY)) {
+                    Ok(_) | Err(Errno::EINTR) => {}
+                    Err(error) => return Err(error.into()),
+                }
             }
             Err(error) => return Err(error),
             Ok(file) => {
@@ -132,6 +134,7 @@ impl Read for Waiting {
 mod tests {
     use std::io::Write;
     use std::sync::atomic::AtomicU32;
+    use std::thread;
 
     use nix::sys::stat::Mode;
     use nix::unistd::mkfifo;

@@ -233,8 +233,9 @@ fn datagrams_may_wait_at_the_end() {
     bench.flowloom(&["run", "e.toml", "-o", "r"]).succeeded();
     let run = run_json(&bench, "r");
     assert_eq!(run["verdict"]["accounted"]["word"], "VALID", "{}", run["summary"]["gates"]);
-    let warnings = run["summary"]["warnings"].to_string();
-    assert!(warnings.contains("datagrams of u (33.7 %) were on their way when the run ended"), "{warnings}");
+    let warnings = run["summary"]["warnings"].as_array().unwrap();
+    let waiting = warnings.iter().find(|warning| warning["kind"] == "waiting_datagrams").unwrap();
+    assert_eq!((&waiting["class"], &waiting["datagrams"]), (&"u".into(), &120.into()));
 }
 
 /// What a program calls its rate: all of them 2 Mbit/s, and what is 16 Mbit/s to tc alone is neither.

@@ -116,7 +116,8 @@ fn extract(
         complete_only: options.complete_only,
         keep_one_way: options.one_way,
         missing: options.missing.unwrap_or_default(),
-        memory: options.max_memory / 2,
+        // A quarter is for what waits to be written, and the rest for tables that grow and packets that were read ahead.
+        memory: options.max_memory / 100 * 44,
         hash_secret: hash_secret(),
         ..Options::default()
     };

@@ -36,9 +36,7 @@ impl Warning {
                 "remove them first (editcap -d, or -I where copies differ in VLAN or time to live), and capture each packet at one place"
             }
             Warning::DoubledAcceptors { .. } => "capture at a point that sees one answer only",
-            Warning::KernelDrops { .. } => {
-                "what they carried counts as missing; capture to a file with `tcpdump -s 96` and extract that"
-            }
+            Warning::KernelDrops { .. } => "capture to a file with `tcpdump -s 96`, and extract that",
             Warning::CaptureDrops { .. } => {
                 "what they carried counts as missing; capture headers only, or to a faster disk"
             }
@@ -85,11 +83,10 @@ impl Warning {
             Warning::JumboDatagrams { .. } => {
                 "capture with segmentation and receive offloads off, unless the link has jumbo frames"
             }
-            Warning::TotalsOnly { .. } => "extract from packets, if they can be captured",
-            Warning::TotalsReplayed { .. } => "extract from the packets, if they can be captured",
-            Warning::RecordEnds { .. } => {
-                "leave out measure.duration, or make a longer workload of the record with workload.load"
+            Warning::TotalsOnly { .. } | Warning::TotalsReplayed { .. } => {
+                "extract from packets, if they can be captured"
             }
+            Warning::RecordEnds { .. } => "leave out measure.duration, or lengthen the record with workload.load",
             Warning::WindowBehindRecord { .. } => "set measure.window to a part of the record",
             Warning::CaptureIncomplete { .. } => "the results are complete; run it again for the capture",
             Warning::WaitsNotCorrected { .. } => {
