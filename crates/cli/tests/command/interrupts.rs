@@ -79,6 +79,7 @@ fn what_came_before_an_interrupt_is_kept() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "another process is waited for")]
 fn one_interrupt_ends_waiting_for_a_reader() {
     let bench = Bench::new();
     mkfifo(&bench.path("fifo"), Mode::S_IRWXU).unwrap();

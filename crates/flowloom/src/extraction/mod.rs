@@ -117,7 +117,7 @@ fn extract(
         keep_one_way: options.one_way,
         missing: options.missing.unwrap_or_default(),
         // A quarter is for what waits to be written, and the rest for tables that grow and packets that were read ahead.
-        memory: options.max_memory / 100 * 44,
+        memory: options.max_memory / 100 * 40,
         hash_secret: hash_secret(),
         ..Options::default()
     };
