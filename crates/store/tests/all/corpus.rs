@@ -85,7 +85,7 @@ const TALLY: [&str; 17] = [
     "MinTransit 1587 of 1647",
     "Retransmissions 10091 of 10106",
     "WindowProbes 10534 of 10534",
-    "Spurious 10527 of 10534",
+    "Spurious 10498 of 10534",
     "HandshakeRepeated 5251 of 5267",
 ];
 
