@@ -48,7 +48,7 @@ pub enum Warning {
     WaitingDatagrams {
         /// Their class or source.
         class: String,
-        /// Their number.
+        /// How many had not ended.
         datagrams: u64,
         /// Their share of those that were sent.
         share: f64,

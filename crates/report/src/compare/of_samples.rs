@@ -95,7 +95,9 @@ mod tests {
         let undecided = apart.effects.iter().filter(|effect| effect.outcome == Outcome::CannotTell);
         assert_eq!(apart.seeds_to_decide, undecided.filter_map(|effect| effect.seeds_to_decide).max());
         assert!(apart.seeds_to_decide.is_some_and(|seeds| seeds > 5), "{apart:?}");
-        assert!(apart.reason.contains(" seeds would decide"), "{}", apart.reason);
+        let said = " seeds would decide if the true difference is as found, ";
+        assert!(apart.reason.contains(said) && apart.reason.ends_with(" whatever it is"), "{}", apart.reason);
+        assert!(apart.seeds_as_found < apart.seeds_to_decide, "{apart:?}");
     }
 
     #[test]
