@@ -17,7 +17,7 @@ const COPY_WITH_DOUBT: Duration = Duration::from_micros(100);
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Counts exact copies among the packets of a capture: mirror ports of both directions, `-i any` and overlapping files hold each packet
-/// twice. Copies may differ in what a router changes, as the time to live. It costs some fifteen instructions a packet, and misses a copy
+/// twice. Copies may differ in what a router changes, as the time to live. It misses a copy
 /// whose place another packet took meanwhile: the count tells whether a capture holds many, and not which.
 #[derive(Clone, Debug)]
 pub struct Copies {
