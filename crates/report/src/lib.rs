@@ -6,6 +6,7 @@
 //! | `class`, `active`, `exchanges`, `silent` | values by kind of connection; active connections over time; exchanges that did not end; flows that never sent |
 //! | `replications` | several seeds in one answer |
 //! | `quantities`, `connections`, `summary`, `text`, `words` | a run in numbers; in words; counts in words |
+//! | `scalars` | a run as numbers with stable names, for sweeps |
 //! | `conclusion`, `worst` | what is concluded from a run; the verdict over several |
 //! | `gates`, `verdict`, `warning` | what is checked; how far a run can be trusted; what to do about it |
 //! | `loops` | which bytes were replayed in a closed loop, in an open one, and left out |
@@ -48,6 +49,7 @@ pub mod quantities;
 pub mod replications;
 mod responses;
 pub mod run;
+pub mod scalars;
 mod silent;
 pub mod statistics;
 pub mod steady;

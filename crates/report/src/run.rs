@@ -137,6 +137,8 @@ pub struct Measurements {
     pub outcomes: Outcomes,
     /// Sequential connections.
     pub sequential: u64,
+    /// Connections by the side of the link that their initiators are on.
+    pub initiators: [u64; 2],
     /// Connections that lost packets in the original.
     pub lost_in_original: u64,
     /// How they ended in both worlds.
@@ -261,6 +263,7 @@ impl Measurements {
             queue_interval,
             outcomes: Outcomes::default(),
             sequential: 0,
+            initiators: [0; 2],
             lost_in_original: 0,
             endings: Endings::default(),
             payload_bytes: 0,
@@ -336,6 +339,7 @@ impl Measurements {
             Outcome::Unfinished => self.outcomes.unfinished += 1,
         }
         self.sequential += u64::from(row.pattern == Pattern::Sequential);
+        self.initiators[row.initiator_side as usize] += 1;
         self.lost_in_original += u64::from(class.lost_in_original);
         self.payload_bytes += bytes;
         self.delivered_bytes += row.delivered_to_acceptor_bytes + row.delivered_to_initiator_bytes;

@@ -4,4 +4,5 @@ mod conversations;
 mod export;
 mod markup;
 mod report;
+mod scalars;
 mod trust;
