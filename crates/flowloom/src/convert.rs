@@ -80,9 +80,10 @@ impl Conversion<'_> {
             return Err(Error::usage("--rtt is about Tmix, the only form that cannot leave a round-trip time out")
                 .hint("write .cvec, or leave it out"));
         }
+        let read = [self.inputs, self.hosts.key.as_slice()].concat();
         match self.output {
-            Some(path) if self.to == Format::Parquet => check_workload_target(path, self.force, self.inputs)?,
-            Some(path) => check_target(path, self.force, self.inputs)?,
+            Some(path) if self.to == Format::Parquet => check_workload_target(path, self.force, &read)?,
+            Some(path) => check_target(path, self.force, &read)?,
             None => {}
         }
         input::refuse_idle_options(self.capture, self.kind, &self.inputs[0])

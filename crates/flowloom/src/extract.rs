@@ -47,7 +47,8 @@ pub fn extract(
         Packets::Files(paths) => paths,
         Packets::Interface(..) => &[],
     };
-    check_output(output, options.replace, inputs)?;
+    let read = [inputs, options.hosts.key.as_slice()].concat();
+    check_output(output, options.replace, &read)?;
     let mut book = hosts::book(&options.hosts, false, context)?;
     let mut writer = WorkloadWriter::stage(output, options.replace).map_err(Error::new)?;
     let (capture, scratch) = (&options.capture, scratch(output));

@@ -137,6 +137,8 @@ fn is_input(path: &Path, input: &Path) -> Error {
 
 /// Whether the file `end` is the input, under whatever name, or a file of the folder that is the input.
 fn is_of(end: &Path, input: &Path) -> bool {
+    // Standard input may be a file, too.
+    let input = if input.as_os_str() == "-" { Path::new("/dev/stdin") } else { input };
     let (Ok(file), Ok(found)) = (fs::metadata(end), fs::metadata(input)) else { return false };
     if !found.is_dir() {
         return (file.dev(), file.ino()) == (found.dev(), found.ino());

@@ -67,7 +67,7 @@ impl FileDigest {
     }
 
     /// Those of a file of these bytes.
-    fn of_bytes(bytes: &[u8]) -> FileDigest {
+    pub fn of_bytes(bytes: &[u8]) -> FileDigest {
         FileDigest { bytes: bytes.len() as u64, sha256: hexadecimal(&Sha256::digest(bytes)) }
     }
 }
@@ -104,6 +104,17 @@ impl Manifest {
             }
         }
         Ok(Manifest { files })
+    }
+
+    /// Enters the file at `path`, or what it holds now.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn enter(&mut self, path: &Path) -> io::Result<()> {
+        if let Some(name) = name_in_manifest(path) {
+            self.files.insert(name.to_owned(), FileDigest::of(path)?);
+        }
+        Ok(())
     }
 
     /// Reads the manifest of `folder`; `None` if it has none.
@@ -209,9 +220,9 @@ pub fn commit_part(staged: StagedFile) -> io::Result<Option<PathBuf>> {
 /// # Errors
 /// If the file cannot be read, or the manifest cannot be written.
 pub fn list(path: &Path) -> io::Result<()> {
-    let (Some(name), Some(folder)) = (name_in_manifest(path), path.parent()) else { return Ok(()) };
+    let (Some(_), Some(folder)) = (name_in_manifest(path), path.parent()) else { return Ok(()) };
     if let Ok(Some(mut manifest)) = Manifest::open(folder) {
-        manifest.files.insert(name.to_owned(), FileDigest::of(path)?);
+        manifest.enter(path)?;
         manifest.store(&folder.join(MANIFEST_FILE))?;
     }
     Ok(())

@@ -1,8 +1,9 @@
 //! Where commands write, and what they never write over.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::os::unix::net::UnixListener;
+use std::process::{Command, Stdio};
 
 use flowloom_testkit::command::{Bench, Traffic};
 use nix::sys::stat::Mode;
@@ -96,6 +97,20 @@ fn no_input_is_replaced() {
     }
     assert_eq!(fs::read(bench.path("w.parquet")).unwrap(), before);
     bench.flowloom(&["verify", "r", "w.parquet"]).succeeded();
+    // A key is an input, too, and so is a file that standard input comes from.
+    bench.file("campus.key", &[7; 32]);
+    let words = ["extract", "c.pcap", "-o", "campus.key", "--hosts", "cryptopan", "--key", "campus.key", "--force"];
+    bench.flowloom(&words).failed(1, &["campus.key", "also"]);
+    assert_eq!(fs::read(bench.path("campus.key")).unwrap(), [7; 32]);
+    let input = fs::read(bench.path("c.pcap")).unwrap();
+    let status = Command::new(env!("CARGO_BIN_EXE_flowloom"))
+        .current_dir(bench.folder.path())
+        .args(["extract", "-", "-o", "c.pcap", "--force", "-q"])
+        .stdin(File::open(bench.path("c.pcap")).unwrap())
+        .stderr(Stdio::null())
+        .status();
+    assert_eq!(status.unwrap().code(), Some(1));
+    assert_eq!(fs::read(bench.path("c.pcap")).unwrap(), input);
 }
 
 #[test]
@@ -113,6 +128,24 @@ fn a_run_folder_with_inputs_in_it_stays() {
     fs::create_dir(bench.path("notes")).unwrap();
     bench.file("notes/thesis.tex", b"x");
     bench.flowloom(&["run", "c.pcap", "-o", "notes", "--force"]).failed(1, &["notes", "not a run folder"]);
+}
+
+/// Other programs have files with the names of ours.
+#[test]
+fn a_folder_of_another_program_stays() {
+    let bench = bench();
+    bench.file("two.spec", crate::internetworks::TWO.as_bytes());
+    for (marker, input) in [("index.json", "w.parquet"), ("run.json", "w.parquet"), ("results.json", "two.spec")] {
+        fs::create_dir_all(bench.path("web")).unwrap();
+        bench.file(&format!("web/{marker}"), b"{\"pages\":[\"a\"]}");
+        bench.flowloom(&["run", input, "-o", "web", "--force"]).failed(1, &["web"]);
+        assert!(bench.path(&format!("web/{marker}")).is_file(), "{marker}");
+        fs::remove_dir_all(bench.path("web")).unwrap();
+    }
+    // A page that was changed is the user's.
+    bench.flowloom(&["run", "w.parquet", "-o", "r", "-q", "--force"]).succeeded();
+    bench.file("r/report.html", b"notes");
+    bench.flowloom(&["run", "w.parquet", "-o", "r", "--force"]).failed(1, &["report.html", "no run wrote"]);
 }
 
 #[test]

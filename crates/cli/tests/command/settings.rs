@@ -91,6 +91,11 @@ fn a_run_is_made_again_from_its_folder() {
     same("s/seed-2", "t/seed-2");
     bench.flowloom(&["run", "s/seed-2", "-o", "u"]).succeeded();
     same("s/seed-2", "u");
+    // Of an experiment that does not say what varies, seeds draw blocks.
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/demo.pcap.gz");
+    bench.flowloom(&["run", capture, "-o", "d", "--seed", "1", "--seed", "2", "-q"]).succeeded();
+    bench.flowloom(&["run", "d/seed-2", "-o", "v", "-q"]).succeeded();
+    same("d/seed-2", "v");
     // Other values change the experiment, whose defaults follow.
     bench.flowloom(&["run", "a", "-o", "g", "--profile", "linux"]).succeeded();
     bench.flowloom(&["run", "c.pcap", "-o", "h", "--rate", "105%", "--profile", "linux"]).succeeded();

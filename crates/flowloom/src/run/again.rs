@@ -11,7 +11,7 @@ use flowloom_store::capture::Truncation;
 use flowloom_store::run_folder::RunFolder;
 
 use crate::error::Error;
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Vary};
 use crate::extraction::{CaptureOptions, Monitor};
 
 use super::command_line::reading;
@@ -61,6 +61,11 @@ pub fn of_folder(folder: &Path, options: &RunOptions) -> Result<Asked, Error> {
     let mut experiment = Experiment::of_keys(&again.keys, Path::new(&again.folder))?;
     if facts.len() == 1 {
         experiment = experiment.with("run.seeds", &format!("[{}]", first.seed))?;
+        // With one seed alone nothing would vary, and this run may be one of several.
+        let vary = Experiment::parse(&first.experiment, "").map_err(Error::nowhere)?.run.vary;
+        if vary.value != Vary::Auto {
+            experiment = experiment.with("run.vary", &vary.to_string())?;
+        }
     }
     let capture = read_words(&again.reading).map_err(|problem| named(&problem))?;
     let pcap = options.pcap.clone().or_else(|| again.links.clone());

@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use flowloom_sim::cells::{Event, Happening};
-use flowloom_store::manifest;
 use flowloom_store::staged::{Naming, StagedFile, StagedFolder, real};
+use flowloom_store::{manifest, regular};
 use serde_json::Value;
 
 use super::config::Names;
@@ -66,7 +66,9 @@ fn refuse_existing(target: &Path, force: bool) -> Result<(), Error> {
         return Ok(());
     }
     let name = target.display();
-    if !target.join(ANSWER).is_file() {
+    let says_so = |answer: Value| answer.get("json_version").is_some();
+    let answer = regular::read(&target.join(ANSWER)).ok().and_then(|text| serde_json::from_slice(&text).ok());
+    if !answer.is_some_and(says_so) {
         return Err(Error::new(format_args!("{name} exists and holds no results of an internetwork"))
             .hint("give a folder that is not there yet"));
     }

@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use serde_json::Value;
+
 use flowloom_core::record::{DropRecord, QueueSample, SourceRecord, WindowRecord};
 
 use super::rows::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, ThroughputRow};
-use crate::manifest::{MANIFEST_FILE, Manifest};
+use crate::manifest::{FileDigest, MANIFEST_FILE, Manifest};
+use crate::regular;
 use crate::staged::{Naming, foreign, named, take_name};
 use crate::table::{FileError, Row};
 
@@ -21,8 +24,11 @@ pub(super) const HOST_FILE: &str = "host.json";
 /// The runs of a folder of several.
 pub(super) const INDEX_FILE: &str = "index.json";
 
+/// Its report.
+const PAGE: &str = "report.html";
+
 /// Files of a run folder that have one name in all of them, beside the tables.
-const FIXED: [&str; 6] = [RUN_FILE, HOST_FILE, INDEX_FILE, MANIFEST_FILE, "report.html", "workload.parquet"];
+const FIXED: [&str; 6] = [RUN_FILE, HOST_FILE, INDEX_FILE, MANIFEST_FILE, PAGE, "workload.parquet"];
 /// Its tables.
 const TABLES: [&str; 11] = [
     ConnectionRow::TABLE,
@@ -118,11 +124,27 @@ pub(super) fn is_ours(folder: &Path) -> bool {
     [RUN_FILE, INDEX_FILE].iter().any(|marker| folder.join(marker).is_file())
 }
 
-/// What of a run folder, or one of several, no run wrote: names relative to it, sorted.
+/// Whether a file with the name of one of ours says that it is one: other programs have files of these names, too.
+fn says_so(file: &Path, format: &str) -> bool {
+    let object = regular::read(file).ok().and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+    object.is_some_and(|object| object.get("format").and_then(Value::as_str) == Some(format))
+}
+
+/// Whether `folder` is a run folder, or one of several, that a run wrote.
+fn is_replaceable(folder: &Path) -> bool {
+    says_so(&folder.join(RUN_FILE), "run") || says_so(&folder.join(INDEX_FILE), "run-index")
+}
+
+/// What of a run folder, or one of several, no run wrote: names relative to it, sorted. Pages that were changed since are among them.
 fn strangers(folder: &Path) -> io::Result<Vec<String>> {
     // A manifest that is damaged knows no file.
     let manifest = Manifest::open(folder).ok().flatten();
+    let is_changed = |name: &str| {
+        let listed = manifest.as_ref().and_then(|manifest| manifest.files().get(name));
+        listed.is_some_and(|listed| FileDigest::of(&folder.join(name)).is_ok_and(|found| found != *listed))
+    };
     let is_known = |name: &str| match &manifest {
+        _ if name == PAGE => !is_changed(name),
         _ if FIXED.contains(&name) => true,
         _ if name.strip_suffix(".parquet").is_some_and(|table| TABLES.contains(&table)) => true,
         Some(manifest) => manifest.files().contains_key(name),
@@ -162,7 +184,7 @@ pub(super) fn check_target(target: &Path, replace: bool) -> Result<(), RunFolder
     match (entries.next().is_none(), replace) {
         (true, _) => Ok(()),
         (false, false) => Err(RunFolderError::Exists { path }),
-        (false, true) if is_ours(target) => {
+        (false, true) if is_replaceable(target) => {
             let names = strangers(target).map_err(|source| FileError::Read { path: path.clone(), source })?;
             if names.is_empty() { Ok(()) } else { Err(RunFolderError::Foreign { path, names }) }
         }

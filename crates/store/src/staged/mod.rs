@@ -105,7 +105,11 @@ impl StagedFile {
         file.sync_all()?;
         let there = fs::symlink_metadata(&end);
         let named = match &there {
-            Ok(found) if replaces && found.is_file() => temporary.persist(&end),
+            Ok(found) if replaces && found.is_file() => {
+                // Whoever could not read what is replaced cannot read this either.
+                fs::set_permissions(&temporary, found.permissions())?;
+                temporary.persist(&end)
+            }
             // Nothing but a regular file is replaced; this refuses what is there.
             _ => temporary.persist_noclobber(&end).or_else(|failed| match failed.error.kind() {
                 // Some file systems can neither rename without replacing nor link.

@@ -36,22 +36,53 @@ pub fn take_name(folder: &Path, target: &Path, naming: Naming) -> io::Result<Pat
         Naming::Part if !is_empty_folder(target) => free_or_part(target)?,
         _ => target.to_owned(),
     };
-    // Renaming onto an empty folder just works.
-    let replaced = if naming == Naming::Replace {
-        let aside = StagedFolder::create(&end)?;
-        fs::rename(&end, aside.path().join(REPLACED))?;
-        Some(aside)
+    if naming == Naming::Replace {
+        // A path that leads through the folder itself would lead nowhere while it is moved.
+        let end = real_path(&end)?;
+        fs::set_permissions(folder, fs::metadata(&end)?.permissions())?;
+        replace(folder, &end)?;
     } else {
-        None
-    };
-    let renamed = fs::rename(folder, &end);
-    if let (Err(_), Some(aside)) = (&renamed, &replaced) {
-        // Best effort: if this fails too, the first error is the one to tell.
-        let _ = fs::rename(aside.path().join(REPLACED), &end);
+        // Renaming onto an empty folder just works.
+        fs::rename(folder, &end)?;
     }
-    renamed?;
     sync_entries(folder_of(&end))?;
     Ok(end)
+}
+
+/// `path` with the folder that it is in as it is without links and detours.
+fn real_path(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or_else(|| io::Error::other("this path has no name to write to"))?;
+    Ok(fs::canonicalize(folder_of(path))?.join(name))
+}
+
+/// Gives `folder` the name of the folder `end`, which is removed. Both change their names at one moment where the file system can do that:
+/// whenever the program ends, `end` is one of them.
+fn replace(folder: &Path, end: &Path) -> io::Result<()> {
+    if exchange(folder, end) {
+        return fs::remove_dir_all(folder);
+    }
+    let aside = StagedFolder::create(end)?;
+    fs::rename(end, aside.path().join(REPLACED))?;
+    let renamed = fs::rename(folder, end);
+    // Best effort: if this fails too, the first error is the one to tell, and what was to be replaced stays where it is.
+    if renamed.is_err() && fs::rename(aside.path().join(REPLACED), end).is_err() {
+        aside.keep();
+    }
+    renamed
+}
+
+/// Exchanges the names of two folders; whether the system could.
+#[cfg(target_env = "gnu")]
+fn exchange(a: &Path, b: &Path) -> bool {
+    use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+
+    renameat2(AT_FDCWD, a, AT_FDCWD, b, RenameFlags::RENAME_EXCHANGE).is_ok()
+}
+
+/// Exchanges the names of two folders, which this C library does not offer.
+#[cfg(not(target_env = "gnu"))]
+fn exchange(_: &Path, _: &Path) -> bool {
+    false
 }
 
 /// `target` if nothing has that name, and else the first free one of `NAME.part`, `NAME.part-2`, `NAME.part-3` and so on.
@@ -129,6 +160,25 @@ mod tests {
         assert_eq!(fs::read(Path::new(left).join("file")).unwrap(), b"New", "{said}");
         assert_eq!(finish(Naming::Replace).unwrap(), target);
         assert_eq!(fs::read(at("run/file")).unwrap(), b"Replace");
+    }
+
+    /// The path leads through the folder that is replaced, which only its owner may read.
+    #[test]
+    fn a_folder_is_replaced_under_any_of_its_names() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("run");
+        fs::create_dir(&target).unwrap();
+        fs::write(target.join("file"), "old").unwrap();
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o700)).unwrap();
+        let detour = target.join("../run");
+        let staged = StagedFolder::create(&target).unwrap();
+        fs::write(staged.path().join("file"), "new").unwrap();
+        staged.finish(&detour, Naming::Replace).unwrap();
+        assert_eq!(fs::read(target.join("file")).unwrap(), b"new");
+        assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
     }
 
     #[test]
