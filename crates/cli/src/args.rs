@@ -23,6 +23,7 @@ mod model;
 mod overhead;
 mod settings;
 mod shared;
+mod sweep;
 
 pub use compare::Compare;
 pub use fit::{Fit, FittedModel};
@@ -33,6 +34,7 @@ pub use overhead::Overhead;
 pub use settings::Settings;
 pub use shared::{Capture, Form, GuestSide, Load};
 use shared::{seed, whole};
+pub use sweep::{RateOf, Sweep};
 
 const TERMS_AND_EXIT_CODES: &str = "\
 Terms:
@@ -173,6 +175,8 @@ Examples:
   sudo flowloom run experiment.toml --on live
   flowloom run multiplexing.spec")]
     Run(Box<Run>),
+    /// Run an experiment in many variants, and say which is best
+    Sweep(Box<Sweep>),
     /// Run your own program over the emulated link of an experiment
     #[command(after_help = "\
 A shell run is a live run (docs/guide/live.md): it ends when your program ends, and exits with that

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         Err(told) if !told.use_stderr() => return help(&told),
         Err(error) => error.exit(),
     };
-    if matches!(cli.command, Command::Run(_)) {
+    if matches!(cli.command, Command::Run(_) | Command::Sweep(_)) {
         memory::keep();
     }
     let manner = |form| Manner { quiet: cli.quiet, verbose: cli.verbose, form, gives_way: false };
@@ -64,6 +64,7 @@ fn main() -> ExitCode {
         Command::Fit(args) => commands::fit::run(args, manner(args.form)),
         Command::Calibrate(args) => commands::calibrate::run(args, manner(args.form)),
         Command::Run(args) => commands::run::run(args, manner(args.form)),
+        Command::Sweep(args) => commands::sweep::run(args, manner(args.form)),
         Command::Agent(args) => commands::agent::run(args, cli.quiet),
         Command::Compare(args) => {
             commands::compare::run(args, manner(args::Form { json: args.json, json_stream: false }))
@@ -126,6 +127,7 @@ fn prepare(command: &Command) -> Result<(), Error> {
     match command {
         // Without root, a live run is root of a user namespace.
         Command::Run(args) if args.on == Some(Driver::Live) => drop(enter_user_namespace().map_err(Error::new)?),
+        Command::Sweep(args) if args.on == Some(Driver::Live) => drop(enter_user_namespace().map_err(Error::new)?),
         Command::Shell(_) => drop(enter_user_namespace().map_err(Error::new)?),
         // What interrupts it the run decides.
         Command::LiveSide(_) => return enter_user_namespace().map(drop).map_err(Error::new),

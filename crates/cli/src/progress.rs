@@ -33,6 +33,7 @@ impl Bar {
     pub fn new(step: Step, total: Option<u64>, hidden: bool, in_lines: bool) -> Bar {
         let (unit, template) = match (step.unit(), total) {
             (Unit::Bytes, Some(_)) => ("bytes", "{msg}  {percent} %  {decimal_bytes_per_sec}  {eta} left"),
+            (Unit::Runs, _) => ("runs", "{msg}  {pos} of {len} runs  {eta} left"),
             (Unit::Bytes, None) => ("bytes", "{msg}  {decimal_bytes}  {decimal_bytes_per_sec}"),
             (Unit::SimulatedMilliseconds, _) => {
                 ("simulated_ms", "{msg}  {percent} %  {simulated}  {simulated_per_second}  {eta} left")

@@ -161,10 +161,12 @@ pub enum Step {
     RunningLive,
     /// The search for rates that produce a load.
     Calibrating,
+    /// The runs of a sweep.
+    Sweeping,
 }
 
 impl Step {
-    /// Its name: `extracting`, `reading`, `simulating`, `running live`, `calibrating`.
+    /// Its name: `extracting`, `reading`, `simulating`, `running live`, `calibrating`, `sweeping`.
     pub const fn name(self) -> &'static str {
         match self {
             Step::Extracting => "extracting",
@@ -172,6 +174,7 @@ impl Step {
             Step::Simulating => "simulating",
             Step::RunningLive => "running live",
             Step::Calibrating => "calibrating",
+            Step::Sweeping => "sweeping",
         }
     }
 
@@ -180,6 +183,7 @@ impl Step {
         match self {
             Step::Extracting | Step::Reading => Unit::Bytes,
             Step::Simulating | Step::RunningLive | Step::Calibrating => Unit::SimulatedMilliseconds,
+            Step::Sweeping => Unit::Runs,
         }
     }
 }
@@ -191,6 +195,8 @@ pub enum Unit {
     Bytes,
     /// Milliseconds of the time of all runs.
     SimulatedMilliseconds,
+    /// Runs.
+    Runs,
 }
 
 /// The progress of a step. The step ends when this is dropped.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use flowloom_store::regular;
 use toml::de::DeTable;
 
-pub use flowloom_core::keys::Quantity;
+pub use flowloom_core::keys::{Quantity, Share};
 pub use flowloom_core::path::keys::{Bucket, DelayBox, Path as PathKeys, Traces};
 pub use flowloom_core::queue::keys::{Per, Queue};
 pub use flowloom_core::tcp::keys::{Tcp, TcpClass};
@@ -28,6 +28,7 @@ mod schema;
 mod set;
 mod settings;
 mod sources;
+mod sweep;
 mod vary;
 mod workload;
 
@@ -42,11 +43,12 @@ use pruned::{covers, follows, pruned, without};
 pub use schema::schema;
 use set::set;
 
-pub(crate) use settings::given_by;
 pub use settings::{SHORT_NAMES, Setting};
+pub(crate) use settings::{given_by, in_order};
 
 pub use live::{Devices, Live, MOST_HOSTS, MOST_WORKERS};
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
+pub use sweep::{Axis, LeaveOut, Point, RateOf, Sweep, Tables};
 pub use vary::Vary;
 pub use workload::{Correction, DatagramModel, LossChoice, Waits, Workload};
 
@@ -143,7 +145,8 @@ impl Experiment {
         self.rewritten(written)
     }
 
-    /// The same with other values of several keys at once, of which a later one goes before an earlier one.
+    /// The same with other values of several keys at once. A later one goes before an earlier one of the same key; keys inside a table go before
+    /// the table, wherever they stand.
     ///
     /// # Errors
     /// As of [`Experiment::with`]; each says which setting gave the value.
@@ -152,7 +155,7 @@ impl Experiment {
             return Ok(self);
         }
         let mut written = self.written.clone();
-        for setting in settings {
+        for setting in in_order(settings) {
             for (key, value) in setting.values() {
                 set(&mut written.table, key, value).map_err(|error| setting.named(error))?;
             }
@@ -245,6 +248,13 @@ impl Experiment {
     /// The experiment of [`Experiment::keys`].
     pub(crate) fn of_keys(keys: &str, folder: &Path) -> Result<Experiment, Error> {
         Ok(Experiment::parse(keys, "").map_err(Error::nowhere)?.relative_to(folder))
+    }
+
+    /// The experiment without its variants, and these.
+    pub(crate) fn without_sweep(mut self) -> (Experiment, Option<Sweep>) {
+        self.written.table.remove("sweep");
+        let sweep = self.sweep.take();
+        (self, sweep)
     }
 
     /// The experiment as a file that would repeat it.

@@ -16,6 +16,7 @@
 //! | `make`, `convert` | the workload of an experiment; one form into another |
 //! | `run` | from an experiment to complete run folders; it lists its files in the order of a run |
 //! | `targets` | outputs: what may be written where |
+//! | `sweep` | one experiment in many variants, and which is best |
 //! | `results`, `compare`, `rules` | run folders read again, reports; comparisons; `compare --check` |
 //! | `explain` | what each cause is worth that a replay can leave out |
 //! | `describe`, `fit`, `overhead` | the characteristics of traffic; distributions and models; what framings cost |
@@ -52,6 +53,7 @@ mod rates;
 pub mod results;
 pub mod rules;
 pub mod run;
+mod sweep;
 pub mod targets;
 mod vcsim;
 pub mod verify;
@@ -91,6 +93,7 @@ pub use overhead::{Datagrams, OverheadOptions, overhead};
 pub use queue_model::{Boundaries, QueueAnswer, QueueModelOptions, queue_model, queue_text};
 pub use rates::RateOptions;
 pub use run::{Driver, Needs, Ran, RunOptions, plan, plan_files, run, run_files};
+pub use sweep::{Budget, RESULTS_VERSION, SweepOptions, SweepPlan, Swept, plan_sweep, sweep};
 pub use vcsim::{Nodes, SpecificationFinding, VcsimOptions, VcsimResults, run_vcsim};
 pub use warning::Warning;
 pub use workload::{HostChoice, HostOptions, Made, load_json};

@@ -236,6 +236,8 @@ pub enum Warning {
     Empty,
     /// Several seeds give the same run.
     SeedsAlike,
+    /// The variants of an experiment are not run.
+    SweepLeftOut,
     /// The seeds draw from so few blocks of a workload that they say little of what else it might have been.
     FewBlocks {
         /// Length of a block.
@@ -410,6 +412,7 @@ impl Warning {
             Warning::Empty => "empty",
             Warning::Stored { .. } => "stored",
             Warning::SeedsAlike => "seeds_alike",
+            Warning::SweepLeftOut => "sweep_left_out",
             Warning::FewBlocks { .. } => "few_blocks",
             Warning::FewerActive { .. } => "fewer_active",
             Warning::TooShortToDraw { .. } => "too_short_to_draw",
@@ -532,6 +535,7 @@ impl Warning {
             | Warning::LoadDrifts { .. }
             | Warning::Empty
             | Warning::SeedsAlike
+            | Warning::SweepLeftOut
             | Warning::FewBlocks { .. }
             | Warning::FewerActive { .. }
             | Warning::TooShortToDraw { .. } => String::new(),
@@ -549,6 +553,7 @@ impl Warning {
                 format!("the load of thirds of the workload differs by {:.0} %: it has no one load", 100.0 * share)
             }
             Warning::Empty => "no connection starts: the workload is empty".to_owned(),
+            Warning::SweepLeftOut => "the experiment has a [sweep], and this runs it without its variants".to_owned(),
             Warning::SeedsAlike => {
                 "the replay of a workload has no randomness but its sequence numbers: runs with other seeds are alike"
                     .to_owned()

@@ -54,6 +54,7 @@ mod silent;
 pub mod statistics;
 pub mod steady;
 pub mod summary;
+pub mod sweep;
 pub mod text;
 pub mod variant;
 pub mod verdict;

@@ -44,7 +44,11 @@ impl Headings {
     /// more. Cells that are tabulated together must share the headings of one run: draws of a workload whose initiators are on
     /// both sides alike may differ in it.
     pub fn of(run: &Run) -> Headings {
-        let [left, right] = run.measurements.initiators;
+        Headings::of_initiators(run.measurements.initiators)
+    }
+
+    /// The same by how many connections were opened from the left and from the right.
+    pub fn of_initiators([left, right]: [u64; 2]) -> Headings {
         Headings { up: if right > left { LinkSide::Right } else { LinkSide::Left } }
     }
 
@@ -140,6 +144,21 @@ pub struct Quantity {
     /// What it is, in a phrase.
     pub meaning: &'static str,
     of: fn(&Source<'_>, LinkSide) -> Found,
+}
+
+impl Quantity {
+    /// The names of its scalars.
+    pub fn scalars(&self) -> impl Iterator<Item = String> + use<> {
+        let (name, scope) = (self.name, self.scope);
+        let directions = match scope {
+            Scope::Run => &[None][..],
+            Scope::Direction => &[Some(Heading::Up), Some(Heading::Down)][..],
+        };
+        directions.iter().map(move |direction| match direction {
+            None => name.to_owned(),
+            Some(heading) => format!("{name}.{}", heading.name()),
+        })
+    }
 }
 
 /// A quantity of a run, or of one of its directions.

@@ -481,7 +481,9 @@ impl Warning {
             Warning::UnseenPayload { .. } => {
                 Some("capture without losses, or leave out what is missing with --missing skip")
             }
-            Warning::CapturedTwice { .. } => Some("remove copies from the capture (editcap -d), and extract it again"),
+            Warning::CapturedTwice { .. } => {
+                Some("remove copies from the capture (editcap -w 0.005), and extract it again")
+            }
             Warning::ShortWindow { .. } => Some("make measure.window longer"),
             Warning::OtherPayload { from_side: None, .. } => {
                 Some("capture without losses, or leave out what is missing with --missing skip")

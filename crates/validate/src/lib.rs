@@ -24,6 +24,7 @@
 //! | `dependence` | estimates of the Hurst parameter |
 //! | `efficiency`, `lengths` | datagrams in cells; the histogram of lengths that a linear programme finds |
 //! | `draws` | what intervals over the seeds of a capture are worth |
+//! | `selection` | what a sweep's decision for the best variant is worth, and its intervals |
 //! | `verdicts` | what verdicts of `compare` are worth: false ones, and differences found |
 //! | `transit_times` | transit times above the minimum: their distribution, and delays before the monitor |
 //! | `writes` | pauses of programs inside data units, and what only looks like one |
@@ -61,6 +62,7 @@ mod rates;
 mod reads;
 mod references;
 mod sawtooth;
+mod selection;
 mod sharing;
 mod slow_start;
 mod spurious;
@@ -82,7 +84,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 26] = [
+pub const GROUPS: [&str; 27] = [
     "transcripts",
     "queueing",
     "slow-start",
@@ -98,6 +100,7 @@ pub const GROUPS: [&str; 26] = [
     "dependence",
     "efficiency",
     "verdicts",
+    "selection",
     "draws",
     "writes",
     "rates",
@@ -129,6 +132,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "dependence" => dependence::rows(effort),
         "efficiency" => efficiency::rows(),
         "verdicts" => verdicts::rows(effort),
+        "selection" => selection::rows(effort),
         "draws" => draws::rows(effort),
         "writes" => writes::rows(effort),
         "rates" => rates::rows(effort),

@@ -44,7 +44,12 @@ pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Error> {
         Some(interface) => Packets::Interface(interface, &live),
     };
     let extracted = extract(packets, &args.output, &options, manner.observer().context())?;
-    manner.answer(|| json!(extracted.summary()), || sentence(&extracted))?;
+    let object = || {
+        let mut object = json!(extracted.summary());
+        object["workload"] = json!(extracted.workload.display().to_string());
+        object
+    };
+    manner.answer(object, || sentence(&extracted))?;
     Ok(if extracted.interrupted { Exit::Invalid } else { Exit::Done })
 }
 

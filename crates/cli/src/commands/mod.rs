@@ -29,6 +29,7 @@ pub mod report;
 pub mod run;
 pub mod schema;
 pub mod shell;
+pub mod sweep;
 pub mod verify;
 
 use std::path::PathBuf;

@@ -8,6 +8,7 @@ use flowloom::live::guests::Guest;
 use flowloom::report::replications::{over_seeds, worst_of_seeds};
 use flowloom::report::text;
 use flowloom::results::REPORT_FILE;
+use flowloom::run::reading_options;
 use flowloom::sim::events::Implementation;
 use flowloom::store::run_folder::RunFolder;
 use flowloom::{Driver, Error, Ran, RunOptions, VcsimOptions, plan_files, run_files, run_vcsim};
@@ -92,23 +93,40 @@ fn settings(args: &args::Run) -> Result<Vec<Setting>, Error> {
 
 /// Answers with the experiment as it would be run, and what that needs.
 fn dry_run(args: &args::Run, manner: Manner) -> Result<Exit, Error> {
-    let (experiment, needs) = plan_files(&args.inputs, &options(args, Vec::new())?, manner.observer().context())?;
+    let options = options(args, Vec::new())?;
+    let (experiment, needs) = plan_files(&args.inputs, &options, manner.observer().context())?;
+    // What no experiment file holds.
+    let reading = reading_options(&options.capture);
+    let several = args.inputs.len() > 1;
+    let mut beside = String::new();
+    if !reading.is_empty() {
+        beside = format!("# not in a file: run this with {}\n", reading.join(" "));
+    }
+    if several {
+        beside.push_str(
+            "# not in a file: several captures; extract them into one workload, and name it in workload.source\n",
+        );
+    }
     manner.answer(
-        || json!({ "experiment": experiment.to_toml(), "needs": needs }),
-        || format!("{needs}{}", experiment.to_toml()),
+        || json!({ "experiment": experiment.to_toml(), "needs": needs, "reading": reading, "several_inputs": several }),
+        || format!("{needs}{beside}{}", experiment.to_toml()),
     )?;
     Ok(Exit::Done)
 }
 
 /// Answers with what runs came to: in text each with its original, and then where the folder is.
 fn answer(ran: &Ran, manner: Manner) -> Result<(), Error> {
-    let object = || match &ran.conclusions[..] {
-        [only] => json!(only.summary),
-        conclusions => json!({
-            "verdict": worst_of_seeds(&ran.runs, conclusions),
-            "over_seeds": over_seeds(&ran.runs),
-            "runs": conclusions.iter().map(|one| &one.summary).collect::<Vec<_>>(),
-        }),
+    let object = || {
+        let mut object = match &ran.conclusions[..] {
+            [only] => json!(only.summary),
+            conclusions => json!({
+                "verdict": worst_of_seeds(&ran.runs, conclusions),
+                "over_seeds": over_seeds(&ran.runs),
+                "runs": conclusions.iter().map(|one| &one.summary).collect::<Vec<_>>(),
+            }),
+        };
+        object["folder"] = json!(ran.folder.display().to_string());
+        object
     };
     let text = || {
         let tables = match (&ran.runs[..], &ran.conclusions[..]) {

@@ -175,6 +175,7 @@ fn describe_tells_what_the_records_of_runs_say() {
     let mut again = bench.json(&["run", "c.pcap", "-o", "again", "--json"]);
     again["wall_ns"] = run["summary"]["wall_ns"].clone();
     again.as_object_mut().unwrap().remove("json_version");
+    assert_eq!(again.as_object_mut().unwrap().remove("folder"), Some("again".into()));
     assert_eq!(run["summary"], again, "what run printed");
     let several = bench.json(&["describe", "s", "--json"]);
     assert_eq!(several["runs"].as_array().unwrap().len(), 2);

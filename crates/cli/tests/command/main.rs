@@ -43,6 +43,7 @@ mod run_folders;
 mod seeds;
 mod settings;
 mod sources;
+mod sweep;
 mod swing;
 mod threads;
 mod topology;

@@ -17,6 +17,7 @@ use flowloom_sim::keys::{Network, Shape};
 
 use super::live::Live;
 use super::sources::{Source, TcpTrace, WORKLOAD};
+use super::sweep::Sweep;
 use super::vary::Vary;
 use super::workload::Workload;
 use crate::error::Error;
@@ -44,6 +45,9 @@ pub struct Experiment {
     /// Runs over the TCP of this kernel.
     #[serde(skip_serializing_if = "Live::is_default")]
     pub live: Live,
+    /// The experiment in many variants (`flowloom sweep`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<Sweep>,
     #[serde(skip)]
     pub(super) written: Written,
 }
@@ -250,6 +254,7 @@ impl Experiment {
         found.extend(self.tcp.problems("tcp"));
         found.extend(self.source_problems(&shape));
         found.extend(self.run.problems());
+        found.extend(self.sweep.iter().flat_map(Sweep::problems));
         if self.run.variation().is_some() && (self.workload.model.is_some() || self.workload.load.is_some()) {
             let problem = "is about a workload that is the same for all seeds; this one is drawn for each";
             found.push(KeyError::new("run.vary", problem));

@@ -14,6 +14,7 @@ use flowloom_sim::keys::schema::{self as keys, Check, counts, means};
 use super::keys::Experiment;
 use super::nodes::placed;
 use super::rtt::{Rtt, Trim};
+use super::sweep::{Axis, LeaveOut, Tables};
 use super::vary::Vary;
 use super::workload::WindowChoice;
 use crate::error::{Error, place};
@@ -30,7 +31,10 @@ pub fn schema() -> &'static Value {
 }
 
 /// What the values of the formats are read as that only experiments have.
-const FORMATS: [(&str, Check); 6] = [
+const FORMATS: [(&str, Check); 9] = [
+    (Axis::FORMAT, counts::<Axis>),
+    (LeaveOut::FORMAT, counts::<LeaveOut>),
+    (Tables::FORMAT, counts::<Tables>),
     (WindowChoice::FORMAT, counts::<WindowChoice>),
     (Vary::FORMAT, counts::<Vary>),
     ("rtt", means::<Rtt>),

@@ -74,6 +74,10 @@ fn meant(path: &KeyPath, text: &str) -> Value {
     }
     let problems = |value: &Value| walk(&unplaced(value), &rooted, CHECKS);
     let is_type = |problem: &Problem| matches!(problem.kind, ProblemKind::Type { .. });
+    // A table that was written as one is no name of a kind, whatever is wrong in it.
+    if let Some(table @ Value::Table(_)) = toml {
+        return table;
+    }
     let candidates: Vec<Value> = toml.into_iter().chain([plain.clone(), kind]).collect();
     let accepted = candidates.iter().find(|value| problems(value).is_empty());
     // Where none is accepted, what is said of one of the right type says more.

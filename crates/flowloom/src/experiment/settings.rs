@@ -10,7 +10,8 @@ use flowloom_core::queue::keys::QueueKind;
 use flowloom_core::units::Limit;
 
 use super::pruned::is_in;
-use crate::error::Error;
+use super::schema::schema;
+use crate::error::{Error, nearest};
 
 /// Keys with names of their own, as `--set rate=105%` and `--rate 105%` have it.
 pub const SHORT_NAMES: [(&str, &str); 11] = [
@@ -107,6 +108,10 @@ impl FromStr for Setting {
             return Err("write KEY=VALUE, such as tcp.ecn=on or queue=fq-codel".to_owned());
         };
         let is_short = SHORT_NAMES.iter().any(|(short, _)| *short == key);
+        let is_path = key.contains(['.', '[']) || schema()["properties"].get(key).is_some();
+        if let Some(meant) = nearest(key, &SHORT_NAMES.map(|(short, _)| short)).filter(|_| !is_short && !is_path) {
+            return Err(format!("unknown key \"{key}\"; did you mean \"{meant}\"?"));
+        }
         let values = match key {
             _ if is_short => Setting::of(key, value)?.values,
             QUEUE_KEY if !value.starts_with('{') => queue(value.trim_matches('"'))?,
@@ -164,6 +169,18 @@ fn queue(text: &str) -> Result<Vec<(String, String)>, String> {
 fn inline(table: &Table) -> String {
     let pairs: Vec<String> = table.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     format!("{{ {} }}", pairs.join(", "))
+}
+
+/// Settings in the order in which they take effect: as they were given, but a table before the keys inside it, which it would take away.
+pub(crate) fn in_order(settings: &[Setting]) -> Vec<&Setting> {
+    let mut ordered: Vec<&Setting> = Vec::new();
+    for setting in settings {
+        let is_inside =
+            |known: &&Setting| known.keys().any(|key| setting.keys().any(|table| key != table && is_in(table, key)));
+        let place = ordered.iter().position(is_inside).unwrap_or(ordered.len());
+        ordered.insert(place, setting);
+    }
+    ordered
 }
 
 /// `error`, and each beside it, with the setting that gave the value of its key.
@@ -230,6 +247,15 @@ mod tests {
         assert_eq!(set, Experiment::parse(text, "x"));
     }
 
+    #[test]
+    fn a_table_takes_no_other_setting_away() {
+        let given = |texts: &[&str]| set(texts).unwrap();
+        let whole = given(&["queue=codel", "delay=3ms", "network.bottleneck={ rate = \"5mbit\" }"]);
+        assert_eq!(whole, given(&["rate=5mbit", "delay=3ms", "queue=codel"]));
+        assert_eq!(given(&["queue=30p", "queue=fq-codel"]), given(&["queue=fq-codel,30p"]));
+        assert_eq!(given(&["rate=1mbit", "rate=2mbit"]), given(&["rate=2mbit"]));
+    }
+
     /// Neither is possible alone.
     #[test]
     fn settings_are_judged_together() {
@@ -247,5 +273,6 @@ mod tests {
         let error = set(&["tcp.congestoin=bbr"]).unwrap_err().to_string();
         assert!(error.contains("did you mean \"congestion\"?") && error.contains("given by --set"), "{error}");
         assert!("rate".parse::<Setting>().unwrap_err().contains("KEY=VALUE"));
+        assert!("queu=codel".parse::<Setting>().unwrap_err().contains("did you mean \"queue\"?"));
     }
 }

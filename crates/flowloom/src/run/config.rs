@@ -122,7 +122,7 @@ pub fn topology(network: &Network, shape: &Shape, config: &Config, summary: &Sum
 const UNKNOWN_RTT: Duration = Duration::from_millis(100);
 
 /// The rate of the link with this key (methods M.9).
-fn link_rate(
+pub fn link_rate(
     key: &str,
     choice: &Quantity<RateChoice>,
     source: &Source,

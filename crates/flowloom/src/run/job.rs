@@ -116,7 +116,10 @@ impl<'a> Job<'a> {
 
     /// Moves workloads that were made for these runs into their folders, which are in `whole` or are it.
     fn keep_workloads(&self, whole: &Path) -> Result<(), Error> {
-        let Setup { plan, workloads, .. } = &self.setup;
+        let Setup { plan, workloads, stand_alone, .. } = &self.setup;
+        if !stand_alone {
+            return Ok(());
+        }
         let shared = workloads.len() == 1;
         for (prepared, seed) in workloads.iter().zip(&plan.experiment.run.seeds) {
             let folder = RunIndex::seed_folder(whole, *seed);
@@ -237,7 +240,7 @@ impl<'a> Job<'a> {
             *locked(&self.guest) = Some(code as u8);
         }
         let facts = facts(&self.setup, &config, &driven);
-        complete(writer, driven.observed.as_ref(), facts, target, stopwatch)
+        complete(writer, driven.observed.as_ref(), facts, target, stopwatch, self.setup.stand_alone)
     }
 
     /// A run folder with all that is known before the run: the original's packets over time.
@@ -310,13 +313,14 @@ fn kept(failed: Failed, index: &RunIndex, whole: IndexFolder) -> Error {
     error.note(format_args!("complete are the runs of seeds {} in {}", seeds.join(", "), folder.display()))
 }
 
-/// Closes the tables, measures the run by them, and gives the folder its answer, its report and its name.
+/// Closes the tables, measures the run by them, and gives the folder its answer, its report if it has one, and its name.
 fn complete(
     mut writer: RunWriter,
     observed: Option<&Observed>,
     mut facts: Facts,
     target: &Path,
     stopwatch: Stopwatch,
+    with_report: bool,
 ) -> Result<Made, Error> {
     for row in observed.into_iter().flat_map(live::lateness) {
         writer.lateness(row).map_err(Error::new)?;
@@ -339,8 +343,10 @@ fn complete(
     run.name = file_name(target);
     let conclusion = run.conclude();
     let mut alone = vec![run];
-    write_own_report(&mut alone, std::slice::from_ref(&conclusion), &folder)
-        .inspect_err(|error| writer.blame(&error.cause))?;
+    if with_report {
+        write_own_report(&mut alone, std::slice::from_ref(&conclusion), &folder)
+            .inspect_err(|error| writer.blame(&error.cause))?;
+    }
     let named = writer.finish(&described(&facts, &conclusion.summary), &host.to_json()).map_err(Error::new)?;
     Ok(((alone.swap_remove(0), conclusion), named))
 }

@@ -32,14 +32,15 @@ mod live;
 mod needs;
 mod options;
 pub(crate) mod pipeline;
-mod plan;
+pub(crate) mod plan;
 mod plausibility;
 mod recording;
 mod senders;
 mod setup;
-mod workloads;
+pub(crate) mod workloads;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use flowloom_store::run_folder::{RunIndex, RunWriter};
 
@@ -49,12 +50,15 @@ use crate::experiment::Experiment;
 use crate::input::{self, Kind};
 use crate::targets::{check_folder, is_standard_output};
 use crate::warning::Warning;
+use crate::workload::source::Source;
 
 pub(crate) use changes::changes;
-pub(crate) use config::config;
+pub use command_line::reading as reading_options;
+pub(crate) use config::{config, link_rate};
 pub(crate) use drive::millis;
 pub use hosts::{LabHosts, agents, hosts_of, of_lab};
 pub use job::Ran;
+pub(crate) use needs::plan_cell;
 pub use needs::{Needs, plan, plan_files};
 pub use options::{Driver, RunOptions};
 pub(crate) use senders::Senders;
@@ -109,11 +113,28 @@ fn perform(plan: &Plan, options: &RunOptions, context: Context<'_>) -> Result<Ra
         return Err(Error::usage("a program is run once, and run.seeds names more than one seed")
             .hint("take an experiment with one seed, or call `flowloom shell` for each"));
     }
+    if plan.has_sweep {
+        context.warn(&Warning::SweepLeftOut);
+    }
     refuse_existing(plan, options, seeds.len() > 1)?;
     let shape = plan.experiment.network.shape()?;
     let sources = workloads(plan, &options.capture, context)?;
     let senders = Senders::new(&plan.experiment, &shape, plan.has_workload(), datagram_flows(&sources))?;
     let setup = Setup::new(plan, options, &shape, &senders, sources, context)?;
+    Job::new(setup).run()
+}
+
+/// One run of several that share `source`: without a report or a copy of the workload.
+pub(crate) fn perform_shared(
+    plan: &Plan,
+    options: &RunOptions,
+    source: Arc<Source>,
+    context: Context<'_>,
+) -> Result<Ran, Error> {
+    let shape = plan.experiment.network.shape()?;
+    let sources = vec![source];
+    let senders = Senders::new(&plan.experiment, &shape, plan.has_workload(), datagram_flows(&sources))?;
+    let setup = Setup { stand_alone: false, ..Setup::new(plan, options, &shape, &senders, sources, context)? };
     Job::new(setup).run()
 }
 

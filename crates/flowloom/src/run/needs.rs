@@ -114,6 +114,14 @@ pub fn plan_files(
     Ok((experiment, needs))
 }
 
+/// The experiment of a plan, with all its values, and what its runs would need.
+///
+/// # Errors
+/// Those of a run that show before anything is sent.
+pub(crate) fn plan_cell(plan: &Plan, options: &RunOptions, context: Context<'_>) -> Result<(Experiment, Needs), Error> {
+    Ok((plan.experiment.clone(), needs(plan, options, context)?))
+}
+
 fn needs(plan: &Plan, options: &RunOptions, context: Context<'_>) -> Result<Needs, Error> {
     let shape = plan.experiment.network.shape()?;
     let sources = workloads(plan, &options.capture, context)?;

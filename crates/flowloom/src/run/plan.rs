@@ -19,6 +19,8 @@ use crate::workload::source::file_name;
 /// Everything resolved but the workload's own facts.
 pub struct Plan {
     pub experiment: Experiment,
+    /// Whether the experiment was given with variants, which a run leaves out.
+    pub has_sweep: bool,
     /// Its keys as they were given, and the folder that their paths are relative to.
     pub keys: Option<(String, PathBuf)>,
     /// What the user named.
@@ -66,7 +68,8 @@ impl Plan {
         Plan::new(experiment, inputs, None, options, interrupt)
     }
 
-    fn new(
+    /// The plan of an experiment, which was read from `file` or made in memory, or stands beside `inputs`.
+    pub fn new(
         mut experiment: Experiment,
         inputs: &[PathBuf],
         file: Option<&PathBuf>,
@@ -74,7 +77,8 @@ impl Plan {
         interrupt: &Interrupt,
     ) -> Result<Plan, Error> {
         let is_stated = file.is_some() || inputs.is_empty();
-        experiment = experiment.with_all(&options.settings)?;
+        let sweep;
+        (experiment, sweep) = experiment.with_all(&options.settings)?.without_sweep();
         let keys = experiment.keys();
         if !is_stated && (experiment.workload.source.is_some() || experiment.workload.model.is_some()) {
             return Err(Error::usage(
@@ -83,9 +87,11 @@ impl Plan {
             .hint("leave out one of them"));
         }
         let file = file.map(PathBuf::as_path);
+        // What an option says has no place in the file.
+        let is_given = options.settings.iter().any(|setting| setting.keys().any(|key| key == "workload.source"));
         // What is wrong with both is told at once.
         let traces = traces(&experiment, interrupt).map_err(|error| located(error, file));
-        let sources = match sources(&mut experiment, inputs, is_stated, file, options) {
+        let sources = match sources(&mut experiment, inputs, is_stated, file.filter(|_| !is_given), options) {
             Ok(sources) => sources,
             Err(error) => return Err(error.and(traces.err())),
         };
@@ -128,10 +134,10 @@ impl Plan {
             [source] if !options.capture.anonymize => Some(source.clone()),
             _ => None,
         };
-        let target = || PathBuf::from(format!("runs/{stem}-{}", clock::stamp()));
+        let target = || free_name(format!("runs/{stem}-{}", clock::stamp()));
         let target = options.target.clone().unwrap_or_else(target);
         let (inputs, file) = (inputs.to_vec(), file.map(Path::to_owned));
-        Ok(Plan { experiment, keys, inputs, file, sources, kind, target, traces, captured })
+        Ok(Plan { has_sweep: sweep.is_some(), experiment, keys, inputs, file, sources, kind, target, traces, captured })
     }
 
     /// `error` with the place of its key in the experiment file, if there is one.
@@ -227,6 +233,13 @@ fn captured(pcap: Option<&[String]>, experiment: &mut Experiment) -> Result<Vec<
     let monitor = &mut experiment.measure.monitor;
     monitor.extend(captured.iter().filter(|pair| !pair.is_bottleneck()).map(|pair| pair.name.clone()));
     Ok(captured)
+}
+
+/// `name`, or where that exists the first free one of `NAME-2`, `NAME-3` and so on: two runs may begin in one second.
+fn free_name(name: String) -> PathBuf {
+    let others = (2..).map(|number| format!("{name}-{number}"));
+    let mut names = std::iter::once(name.clone()).chain(others).map(PathBuf::from);
+    names.find(|name| name.symlink_metadata().is_err()).unwrap_or_else(|| PathBuf::from(name))
 }
 
 /// The file name without the endings of captures and compression: `campus` of `traces/campus.pcap.gz`.

@@ -1,6 +1,7 @@
 //! The runs of a plan prepared: the simulator's numbers of each workload, and what live runs need of their hosts.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use flowloom_core::time::Time;
 use flowloom_core::workload::Protocol;
@@ -27,6 +28,8 @@ pub struct Setup<'a> {
     pub shape: &'a Shape,
     pub senders: &'a Senders<'a>,
     pub context: Context<'a>,
+    /// Whether the runs stand for themselves: with their reports, and with workloads that were made for them.
+    pub stand_alone: bool,
     /// The hosts of the runs, where they are not on this one.
     pub lab: Option<LabHosts>,
     /// One workload for all seeds, or one for each in their order.
@@ -35,7 +38,7 @@ pub struct Setup<'a> {
 
 /// A workload and how it is run.
 pub struct Prepared {
-    pub source: Source,
+    pub source: Arc<Source>,
     pub config: Config,
     /// The options of a live run.
     pub live: Option<Options>,
@@ -51,7 +54,7 @@ impl<'a> Setup<'a> {
         options: &'a RunOptions,
         shape: &'a Shape,
         senders: &'a Senders<'a>,
-        sources: Vec<Source>,
+        sources: Vec<Arc<Source>>,
         context: Context<'a>,
     ) -> Result<Setup<'a>, Error> {
         let lab = match &options.on {
@@ -67,7 +70,7 @@ impl<'a> Setup<'a> {
             let checked = plan.experiment.check_live_sources().map_err(Error::from);
             checked.map_err(|error| plan.located(error.hint(hint)))?;
         }
-        let setup = Setup { plan, options, shape, senders, context, lab, workloads: Vec::new() };
+        let setup = Setup { plan, options, shape, senders, context, stand_alone: true, lab, workloads: Vec::new() };
         let workloads = sources.into_iter().map(|source| setup.prepare(source)).collect::<Result<_, _>>()?;
         Ok(Setup { workloads, ..setup })
     }
@@ -98,7 +101,7 @@ impl<'a> Setup<'a> {
         Some(ends?.saturating_sub(experiment.workload.prefill().shift()).as_nanos())
     }
 
-    fn prepare(&self, source: Source) -> Result<Prepared, Error> {
+    fn prepare(&self, source: Arc<Source>) -> Result<Prepared, Error> {
         let Setup { plan, options, .. } = *self;
         if !plan.experiment.sources.is_empty() && source.facts.connections > experiment::FIRST_FLOW {
             return Err(Error::new("a workload of more than 2^31 connections cannot have sources beside it"));

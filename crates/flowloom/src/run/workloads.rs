@@ -1,5 +1,7 @@
 //! The workloads of the runs of a plan: opened, extracted from captures, or made; and what of them is not replayed.
 
+use std::sync::Arc;
+
 use flowloom_models::{FEWEST_BLOCKS, Variation};
 use flowloom_report::facts::set_aside_text;
 
@@ -16,23 +18,31 @@ use crate::workload::source::{Inputs, Source, set_aside, unsent_flows};
 ///
 /// # Errors
 /// What the inputs could not be read as, or the model not make; a workload without anything to replay.
-pub fn workloads(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> Result<Vec<Source>, Error> {
-    let mut sources = open_or_make(plan, capture, context)?;
-    let seeds = &plan.experiment.run.seeds;
+pub fn workloads(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> Result<Vec<Arc<Source>>, Error> {
+    let base = base(plan, capture, context)?;
+    let mut sources = match base {
+        Some(base) if !is_made(plan, Some(&base)) => vec![base],
+        base => {
+            base.iter().try_for_each(|base| refuse_empty(plan, base))?;
+            let seeds = &plan.experiment.run.seeds;
+            let seeds = if is_drawn(plan, base.as_ref()) { &seeds[..] } else { &seeds[..1] };
+            seeds.iter().map(|seed| made(plan, base.as_ref(), *seed, capture, context)).collect::<Result<_, _>>()?
+        }
+    };
     match &sources[..] {
         [alone] => refuse_empty(plan, alone)?,
-        each => each.iter().zip(seeds).try_for_each(|(source, seed)| {
+        each => each.iter().zip(&plan.experiment.run.seeds).try_for_each(|(source, seed)| {
             refuse_empty(plan, source).map_err(|error| error.note(format_args!("of the draw with seed {seed}")))
         })?,
     }
     for source in sources.iter_mut().filter(|source| source.path.is_some()) {
         source.warnings.extend(of_seeds(plan, source));
     }
-    Ok(sources)
+    Ok(sources.into_iter().map(Arc::new).collect())
 }
 
 /// Says that the seeds of a run differ in nothing, or in little.
-fn of_seeds(plan: &Plan, source: &Source) -> Option<Warning> {
+pub fn of_seeds(plan: &Plan, source: &Source) -> Option<Warning> {
     let run = &plan.experiment.run;
     if run.variation().is_some() && !source.is_draw(run.variation()) {
         Some(Warning::TooShortToDraw { length: source.facts.observed() })
@@ -44,47 +54,68 @@ fn of_seeds(plan: &Plan, source: &Source) -> Option<Warning> {
     }
 }
 
-fn open_or_make(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> Result<Vec<Source>, Error> {
+/// What the inputs of a plan hold, before anything of it is drawn or changed; `None` of a model.
+///
+/// # Errors
+/// What the inputs could not be read as.
+pub fn base(plan: &Plan, capture: &CaptureOptions, context: Context<'_>) -> Result<Option<Source>, Error> {
+    if plan.experiment.workload.model.is_some() {
+        return Ok(None);
+    }
     let capture = CaptureOptions { missing: Some(plan.experiment.workload.missing), ..capture.clone() };
     let inputs = Inputs { paths: &plan.sources, kind: plan.kind, capture: &capture, target: &plan.target };
-    let workload = &plan.experiment.workload;
-    let base = match workload.model {
-        None => Some(Source::open(inputs, context)?),
-        Some(_) => None,
-    };
+    Source::open(inputs, context).map(Some)
+}
+
+/// How draws of what the inputs hold differ; nothing where it is too short for blocks.
+fn variation(plan: &Plan, base: Option<&Source>) -> Option<Variation> {
     let is_too_short = |variation: Variation| {
-        variation == Variation::Blocks && base.iter().any(|base| !Blocks::fit(base.facts.observed()))
+        variation == Variation::Blocks && base.is_some_and(|base| !Blocks::fit(base.facts.observed()))
     };
-    let variation = plan.experiment.run.variation().filter(|variation| !is_too_short(*variation));
-    let base = match base {
-        Some(base) if base.path.is_none() || !(workload.is_made() || variation.is_some()) => return Ok(vec![base]),
-        base => base,
-    };
-    base.iter().try_for_each(|base| refuse_empty(plan, base))?;
-    let seeds = &plan.experiment.run.seeds;
-    let seeds = if workload.is_drawn() || variation.is_some() { &seeds[..] } else { &seeds[..1] };
+    plan.experiment.run.variation().filter(|variation| !is_too_short(*variation))
+}
+
+/// Whether the workload is another than what the inputs hold.
+pub fn is_made(plan: &Plan, base: Option<&Source>) -> bool {
+    let changes = || plan.experiment.workload.is_made() || variation(plan, base).is_some();
+    base.is_none_or(|base| base.path.is_some() && changes())
+}
+
+/// Whether each seed has a workload of its own.
+pub fn is_drawn(plan: &Plan, base: Option<&Source>) -> bool {
+    plan.experiment.workload.is_drawn() || variation(plan, base).is_some()
+}
+
+/// The workload with this seed, of a plan that makes it.
+///
+/// # Errors
+/// What the model could not make, or the disk not hold.
+pub fn made(
+    plan: &Plan,
+    base: Option<&Source>,
+    seed: u64,
+    capture: &CaptureOptions,
+    context: Context<'_>,
+) -> Result<Source, Error> {
+    let workload = &plan.experiment.workload;
     let duration = plan.experiment.measure.duration.as_ref().map(|duration| duration.value);
-    let duration = duration.map(|duration| duration + workload.prefill().shift());
-    let made = |&seed| {
-        let generation = Generation {
-            workload,
-            base: base.as_ref(),
-            variation,
-            seed,
-            duration,
-            anonymize: capture.anonymize,
-            stop: context.stop(),
-        };
-        Source::made(&generation, &plan.target, context).map_err(|error| match &plan.file {
-            Some(file) => Experiment::locate_key(error, file),
-            None => error,
-        })
+    let generation = Generation {
+        workload,
+        base,
+        variation: variation(plan, base),
+        seed,
+        duration: duration.map(|duration| duration + workload.prefill().shift()),
+        anonymize: capture.anonymize,
+        stop: context.stop(),
     };
-    seeds.iter().map(made).collect()
+    Source::made(&generation, &plan.target, context).map_err(|error| match &plan.file {
+        Some(file) => Experiment::locate_key(error, file),
+        None => error,
+    })
 }
 
 /// Refuses a workload without anything to replay.
-fn refuse_empty(plan: &Plan, source: &Source) -> Result<(), Error> {
+pub fn refuse_empty(plan: &Plan, source: &Source) -> Result<(), Error> {
     let datagrams = plan.experiment.workload.datagrams;
     let unsent = if datagrams == DatagramModel::LeaveOut { source.facts.datagram_flows } else { 0 };
     if source.path.is_none() || source.facts.connections > unsent {
@@ -107,6 +138,6 @@ fn refuse_empty(plan: &Plan, source: &Source) -> Result<(), Error> {
 }
 
 /// Flows of datagrams of the workload with the most.
-pub fn datagram_flows(sources: &[Source]) -> u64 {
+pub fn datagram_flows(sources: &[Arc<Source>]) -> u64 {
     sources.iter().map(|source| source.facts.datagram_flows).max().unwrap_or(0)
 }

@@ -33,7 +33,7 @@ impl Warning {
                  single packets"
             }
             Warning::CapturedTwice { .. } => {
-                "remove them first (editcap -d, or -I where copies differ in VLAN or time to live), and capture each packet at one place"
+                "remove them first (editcap -w 0.005; with -I where copies differ in VLAN or time to live), and capture each packet at one place"
             }
             Warning::DoubledAcceptors { .. } => "capture at a point that sees one answer only",
             Warning::KernelDrops { .. } => "capture to a file with `tcpdump -s 96`, and extract that",
@@ -70,6 +70,7 @@ impl Warning {
             Warning::Phases(finding) => finding.remedy(),
             Warning::Specification(finding) => finding.remedy(),
             Warning::Empty => "raise the rate or the duration",
+            Warning::SweepLeftOut => "run the variants with `flowloom sweep`",
             Warning::SeedsAlike => "one seed is enough; run.vary says what may differ (docs/reference/experiment.md)",
             Warning::FewBlocks { .. } => "use a longer capture for results that hold beyond it",
             Warning::FewerActive { .. } => {

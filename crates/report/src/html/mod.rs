@@ -29,6 +29,7 @@ mod senders;
 mod series;
 mod shown;
 mod still;
+mod sweep;
 mod trust;
 
 use std::io::{self, Write};
@@ -41,6 +42,7 @@ use crate::fit::Fitted;
 use crate::overhead::Overhead;
 use crate::run::Run;
 use crate::summary::Summary;
+use crate::sweep::{Grid, SweepAnswer};
 use crate::variant::Variant;
 use shown::Shown;
 
@@ -128,6 +130,16 @@ pub fn write_fits(fitted: &Fitted, mut out: impl Write) -> io::Result<()> {
 /// What `out` says.
 pub fn write_overhead(overhead: &Overhead, mut out: impl Write) -> io::Result<()> {
     out.write_all(overhead::page(overhead).as_bytes())?;
+    out.flush()
+}
+
+/// Writes the page of a sweep, called `title`.
+///
+/// # Errors
+///
+/// What `out` says.
+pub fn write_sweep(grid: &Grid, answer: &SweepAnswer, title: &str, mut out: impl Write) -> io::Result<()> {
+    out.write_all(sweep::page(grid, answer, title).as_bytes())?;
     out.flush()
 }
 

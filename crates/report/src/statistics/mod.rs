@@ -7,12 +7,14 @@
 
 mod anderson_darling;
 mod batch_means;
+mod best;
 mod blocks;
 mod body_tail;
 mod bootstrap;
 mod interval;
 mod jain;
 mod kolmogorov_smirnov;
+mod looks;
 mod multiple;
 mod quantile_ratio;
 mod ratio;
@@ -27,6 +29,7 @@ mod wasserstein;
 
 pub use anderson_darling::{AndersonDarling, anderson_darling, anderson_darling_without_ties};
 pub use batch_means::BatchMeans;
+pub use best::{Selection, select};
 pub use blocks::{BlockEstimate, FEWEST_BLOCKS};
 pub use body_tail::{BodyAndTail, body_and_tail};
 pub use bootstrap::{RESAMPLES, RESAMPLING_SEED, RatioIntervals, ratio_intervals};
@@ -35,6 +38,7 @@ pub use jain::{Shares, jain};
 pub use kolmogorov_smirnov::{
     Bounds, Gap, Tolerance, critical_value, exact_p_value, ks, largest_gap, tolerant_ks, tolerant_ks_bounds,
 };
+pub use looks::Looks;
 pub use multiple::Correction;
 pub use quantile_ratio::{QuantileRatio, RATIO_PROBABILITIES, quantile_ratio};
 pub use ratio::ratio_estimate;

@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Display};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Whether everything that happened is accounted for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Accounted {
     /// Every gate passed.
@@ -17,7 +17,7 @@ pub enum Accounted {
 }
 
 /// Whether what happened can be true of a network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Plausible {
     /// Nothing speaks against it.
@@ -27,7 +27,7 @@ pub enum Plausible {
 }
 
 /// How far a replay is from its original.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Likeness {
     /// Every metric of the score card is judged the same.
     #[serde(rename = "same")]
@@ -115,7 +115,7 @@ impl Display for Likeness {
 }
 
 /// A word and why it is this one; the best words have no reasons.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Word<T> {
     /// The word.
     pub word: T,
@@ -124,7 +124,7 @@ pub struct Word<T> {
 }
 
 /// The three words.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Whether everything that happened is accounted for.
     pub accounted: Word<Accounted>,

@@ -1,0 +1,164 @@
+//! Sweeps: one experiment in many variants, each with the same seeds, and which of them is best.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `options` | how a sweep is run |
+//! | `question` | what is asked: the experiment, its axes, the variants that they make |
+//! | `workloads` | workloads, each read or drawn once for all cells that replay it |
+//! | `id` | names of cells: what decides a cell's numbers, in a hash |
+//! | `store` | the folder of a sweep: cells that are there, cells that failed, its answer |
+//! | `cells` | cells run, beside each other |
+//! | `budget` | what a sweep will need, from a pilot |
+//!
+//! A *variant* is a combination of values; a *cell* is a variant with one seed. A cell is the run that `flowloom run` makes with the same
+//! settings, without a report and a copy of the workload.
+
+mod budget;
+mod cells;
+mod id;
+mod options;
+mod question;
+mod store;
+#[cfg(test)]
+mod tests;
+mod workloads;
+
+use std::path::PathBuf;
+
+use flowloom_report::sweep::{Grid, SweepAnswer, Variant};
+
+use crate::context::{Context, Step};
+use crate::error::Error;
+use crate::run::workloads::{is_made, of_seeds};
+
+pub use budget::Budget;
+pub use id::RESULTS_VERSION;
+pub use options::SweepOptions;
+
+use cells::{Cells, Wanted};
+use question::Question;
+use store::Store;
+use workloads::Workloads;
+
+/// What a sweep came to.
+#[derive(Debug)]
+pub struct Swept {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The answer.
+    pub answer: SweepAnswer,
+    /// Cells that were run now.
+    pub run: usize,
+    /// Cells that were there.
+    pub kept: usize,
+}
+
+impl Swept {
+    /// Whether runs are missing, or one of them is INVALID.
+    pub fn is_partial(&self) -> bool {
+        !self.answer.missing.is_empty() || self.answer.variants.iter().any(|variant| variant.is_invalid())
+    }
+}
+
+/// What a sweep would be.
+#[derive(Clone, Debug)]
+pub struct SweepPlan {
+    /// The variants by their names; the first is the control.
+    pub variants: Vec<String>,
+    /// Seeds of each, at every planned look.
+    pub looks: Vec<usize>,
+    /// The experiment of the control, resolved.
+    pub control: String,
+    /// What its cells would need.
+    pub budget: Budget,
+}
+
+/// Runs the experiment in `inputs`, or captures or a workload through the default network, in all variants of its sweep. Cells that are in the
+/// folder already are not run again.
+///
+/// # Errors
+/// What is wrong with the question or its workload; a folder that holds another sweep; more cells than may be run without `yes`; what the
+/// disk could not do; a requested stop. Cells that fail do not end the others.
+pub fn sweep(inputs: &[PathBuf], options: &SweepOptions, context: Context<'_>) -> Result<Swept, Error> {
+    let question = Question::new(inputs, options, context)?;
+    let store = Store::open(&question, options)?;
+    let workloads = Workloads::new(&options.run.capture, context);
+    let control = &question.variants[0].plan;
+    if let Some(base) = workloads.base(control)?
+        && !is_made(control, Some(&base))
+        && let Some(warning) = of_seeds(control, &base)
+    {
+        context.warn(&warning);
+    }
+    let (first, _) = question.cell(0, question.seeds[0], &[], &options.run, &store.staging("control"), context)?;
+    let headings = workloads.headings(&first)?;
+    let cells = Cells::new(&question, &store, &workloads, options, headings, context);
+    let baseline = question.has_baseline.then_some(Wanted::Baseline);
+    let mut grid = question.grid();
+    let looks = grid.looks.at().to_vec();
+    let all = question.variants.len() * question.seeds.len() + usize::from(baseline.is_some());
+    let progress = context.begin(Step::Sweeping, Some(all as u64));
+    if let Some(wanted) = baseline {
+        grid.baseline = cells.run(&[wanted], &progress)?.pop().and_then(Result::ok);
+    }
+    for (look, seeds) in looks.iter().enumerate() {
+        let wanted: Vec<Wanted> = question.seeds[..*seeds]
+            .iter()
+            .flat_map(|seed| (0..question.variants.len()).map(|variant| Wanted::Cell { variant, seed: *seed }))
+            .collect();
+        let mut found = cells.run(&wanted, &progress)?.into_iter();
+        grid.variants.iter_mut().for_each(|variant| variant.cells.clear());
+        for (wanted, cell) in wanted.iter().zip(&mut found) {
+            if let Wanted::Cell { variant, .. } = *wanted {
+                grid.variants[variant].cells.push(cell);
+            }
+        }
+        grid.look = look;
+        grid.is_one_draw = cells.is_one_draw();
+        if SweepAnswer::of(&grid).decision.is_final() || grid.is_one_draw {
+            break;
+        }
+    }
+    drop(progress);
+    let answer = SweepAnswer::of(&grid);
+    store.write(&question, &grid, &answer)?;
+    let (run, kept) = cells.counts();
+    Ok(Swept { folder: store.folder().to_owned(), answer, run, kept })
+}
+
+/// What [`sweep`] would run, and what that would need, without running it.
+///
+/// # Errors
+/// Those of [`sweep`] that show before anything is run.
+pub fn plan_sweep(inputs: &[PathBuf], options: &SweepOptions, context: Context<'_>) -> Result<SweepPlan, Error> {
+    let question = Question::new(inputs, options, context)?;
+    let control = &question.variants[0];
+    let (experiment, needs) = crate::run::plan_cell(&control.plan, &options.run, context)?;
+    Ok(SweepPlan {
+        variants: question.variants.iter().map(|variant| variant.name.clone()).collect(),
+        looks: question.looks.at().to_vec(),
+        control: experiment.to_toml(),
+        budget: Budget::planned(&question, &needs),
+    })
+}
+
+impl Question {
+    /// The grid before anything is run.
+    fn grid(&self) -> Grid {
+        let variants = self.variants.iter().map(|variant| Variant {
+            name: variant.name.clone(),
+            points: variant.points.clone(),
+            cells: Vec::new(),
+        });
+        Grid {
+            axes: self.axes(),
+            variants: variants.collect(),
+            objective: self.objective.clone(),
+            margin: self.margin,
+            looks: self.looks.clone(),
+            look: 0,
+            baseline: None,
+            is_one_draw: false,
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! What is asked: the experiment, its axes, and the variants that they make.
+
+use std::path::{Path, PathBuf};
+
+use flowloom_report::statistics::Looks;
+use flowloom_report::sweep::{GridAxis, Objective};
+
+use crate::context::Context;
+use crate::error::{Error, nearest};
+use crate::experiment::{Axis, Experiment, LeaveOut, Point, RateOf, Setting, Sweep, Tables};
+use crate::input::{self, Kind};
+use crate::run::plan::Plan;
+use crate::run::{Driver, RunOptions};
+
+use super::options::SweepOptions;
+
+/// Cells of a sweep, at most: each has a folder of its own.
+const MOST_CELLS: u128 = 100_000;
+
+/// A sweep that is possible, with all its variants.
+pub struct Question {
+    /// What the user named.
+    pub inputs: Vec<PathBuf>,
+    /// The experiment of all variants, without their settings.
+    base: Experiment,
+    /// The file that it was read from.
+    file: Option<PathBuf>,
+    /// What is varied.
+    pub vary: Vec<Axis>,
+    /// The variants; the first is the control.
+    pub variants: Vec<Variant>,
+    /// Whether the capture is replayed alone too, through the default network.
+    pub has_baseline: bool,
+    /// The seeds, as many as the last look has.
+    pub seeds: Vec<u64>,
+    /// When it is planned to look.
+    pub looks: Looks,
+    /// What the best variant has least or most of.
+    pub objective: Objective,
+    /// A difference that does not matter, as a share.
+    pub margin: f64,
+    /// What rates in percent are of.
+    pub rate_of: RateOf,
+    /// Tables that are kept.
+    pub tables: Tables,
+    /// The name of its folder, where nobody gave one.
+    pub usual_folder: PathBuf,
+}
+
+/// A combination of values of all axes.
+pub struct Variant {
+    /// What distinguishes it from the others.
+    pub name: String,
+    /// Its place on each axis.
+    pub points: Vec<usize>,
+    /// Its values.
+    settings: Vec<Setting>,
+    /// What is run, with all seeds.
+    pub plan: Plan,
+}
+
+impl Question {
+    /// Reads what is asked, and judges every variant.
+    ///
+    /// # Errors
+    /// What is wrong with the experiment or with a variant, of all of them at once; too many cells.
+    pub fn new(inputs: &[PathBuf], options: &SweepOptions, context: Context<'_>) -> Result<Question, Error> {
+        let (base, file) = read(inputs)?;
+        let (base, written) = base.without_sweep();
+        let sweep = asked(written.unwrap_or_default(), options)?;
+        if !options.run.guests.is_empty() {
+            return Err(Error::usage("a program is run once, and a sweep has many runs"));
+        }
+        let base = base.with_all(&options.run.settings)?;
+        let vary: Vec<Axis> = sweep.vary.iter().map(|axis| axis.value.clone()).collect();
+        if vary.is_empty() {
+            return Err(Error::usage("nothing is varied").hint(
+                "give an axis: --vary queue=drop-tail,fq-codel, or [sweep] with vary = [\"queue=drop-tail,fq-codel\"]",
+            ));
+        }
+        let (seeds, looks) = seeds(&sweep, &base);
+        let combinations = vary.iter().try_fold(1_u128, |count, axis| count.checked_mul(axis.points.len() as u128));
+        let cells = combinations.and_then(|count| count.checked_mul(seeds.len() as u128));
+        if cells.is_none_or(|cells| cells > MOST_CELLS) {
+            let cells = cells.map_or_else(|| "too many".to_owned(), |cells| cells.to_string());
+            return Err(Error::usage(format_args!("this sweep has {cells} cells (at most {MOST_CELLS})"))
+                .hint("give fewer axes, values or seeds"));
+        }
+        let objective = sweep.objective.as_deref().unwrap_or(Objective::USUAL);
+        let objective = Objective::named(objective).map_err(|known| unknown_objective(objective, &known))?;
+        let stem = inputs.first().map_or_else(|| "sweep".into(), |first| stem(first));
+        let keys: Vec<&str> =
+            vary.iter().flat_map(|axis| &axis.keys).map(|key| key.rsplit('.').next().unwrap_or(key)).collect();
+        let usual_folder = PathBuf::from(format!("runs/{stem}-{}", keys.join("-")));
+        let mut question = Question {
+            inputs: inputs.to_vec(),
+            base,
+            file,
+            variants: Vec::new(),
+            has_baseline: false,
+            seeds,
+            looks,
+            objective,
+            margin: sweep.margin.value.0.get(),
+            rate_of: sweep.rate_of,
+            tables: sweep.tables.value.clone(),
+            usual_folder,
+            vary,
+        };
+        let leave_out: Vec<LeaveOut> = sweep.leave_out.iter().map(|one| one.value.clone()).collect();
+        question.variants = question.variants(&leave_out, &options.run, context)?;
+        question.has_baseline = question.has_baseline(&options.run);
+        Ok(question)
+    }
+
+    /// The axes as an answer has them.
+    pub fn axes(&self) -> Vec<GridAxis> {
+        let of_axis = |axis: &Axis| GridAxis {
+            name: axis.keys.join("+"),
+            points: axis.points.iter().map(ToString::to_string).collect(),
+        };
+        self.vary.iter().map(of_axis).collect()
+    }
+
+    /// The folder of the sweep.
+    pub fn folder(&self, options: &SweepOptions) -> PathBuf {
+        options.run.target.clone().unwrap_or_else(|| self.usual_folder.clone())
+    }
+
+    /// Every combination that is not left out, the last axis changing fastest.
+    fn variants(&self, leave_out: &[LeaveOut], run: &RunOptions, context: Context<'_>) -> Result<Vec<Variant>, Error> {
+        let mut all: Vec<Vec<usize>> = vec![Vec::new()];
+        for axis in &self.vary {
+            let longer = |points: &Vec<usize>| {
+                (0..axis.points.len()).map(|point| [&points[..], &[point]].concat()).collect::<Vec<_>>()
+            };
+            all = all.iter().flat_map(longer).collect();
+        }
+        let of = |points: &[usize]| -> Vec<&Point> {
+            self.vary.iter().zip(points).map(|(axis, point)| &axis.points[*point]).collect()
+        };
+        all.retain(|points| !leave_out.iter().any(|one| one.matches(of(points).into_iter())));
+        if all.is_empty() {
+            return Err(Error::usage("every combination is left out").hint("take something out of leave-out"));
+        }
+        let (mut variants, mut errors) = (Vec::new(), Vec::new());
+        for points in all {
+            let values = of(&points);
+            let name = values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let settings: Vec<Setting> = values.iter().flat_map(|point| point.settings.clone()).collect();
+            let seeds = Setting::of("seeds", &format!("{:?}", self.seeds)).map_err(Error::usage)?;
+            match self.plan(&[&settings[..], &[seeds]].concat(), run, context) {
+                Ok(plan) => variants.push(Variant { name, points, settings, plan }),
+                Err(error) => errors.push(error),
+            }
+        }
+        // One wrong value is wrong in all variants that have it.
+        errors.dedup_by(|a, b| a.to_string() == b.to_string());
+        match Error::all(errors) {
+            Some(error) => Err(error),
+            None => Ok(variants),
+        }
+    }
+
+    /// The plan of the experiment with these settings beside those of all variants.
+    fn plan(&self, settings: &[Setting], run: &RunOptions, context: Context<'_>) -> Result<Plan, Error> {
+        let mut options = self.run_options(settings, run);
+        options.target.get_or_insert_with(|| self.usual_folder.clone());
+        Plan::new(self.base.clone(), &self.inputs, self.file.as_ref(), &options, &context.interrupt())
+    }
+
+    fn run_options(&self, settings: &[Setting], run: &RunOptions) -> RunOptions {
+        let settings = [&run.settings[..], settings].concat();
+        RunOptions { settings, ..run.clone() }
+    }
+
+    /// What is run for one seed of a variant, and how; the settings in `more` go before those of the variant.
+    ///
+    /// # Errors
+    /// Those of [`Plan::new`].
+    pub fn cell(
+        &self,
+        variant: usize,
+        seed: u64,
+        more: &[Setting],
+        run: &RunOptions,
+        target: &Path,
+        context: Context<'_>,
+    ) -> Result<(Plan, RunOptions), Error> {
+        let variant = &self.variants[variant];
+        let one = |short: &str, text: &str| Setting::of(short, text).map_err(Error::usage);
+        let mut settings = [&variant.settings[..], more].concat();
+        settings.push(one("seeds", &format!("[{seed}]"))?);
+        // With one seed alone nothing would be varied.
+        let vary = variant.plan.experiment.run.vary.to_string();
+        if vary != "auto" {
+            settings.push(one("vary", &vary)?);
+        }
+        let run = RunOptions { target: Some(target.to_owned()), jobs: Some(1), ..run.clone() };
+        Ok((self.plan(&settings, &run, context)?, self.run_options(&settings, &run)))
+    }
+
+    /// Whether there is a capture, or a workload, of which one can say how far its replay is from it.
+    fn has_baseline(&self, run: &RunOptions) -> bool {
+        let control = &self.variants[0].plan;
+        run.on == Driver::Sim && !control.sources.is_empty() && control.experiment.sources.is_empty()
+    }
+
+    /// The capture through the default network, once.
+    ///
+    /// # Errors
+    /// Those of [`Plan::new`].
+    pub fn baseline_plan(
+        &self,
+        run: &RunOptions,
+        target: &Path,
+        context: Context<'_>,
+    ) -> Result<(Plan, RunOptions), Error> {
+        let source = self.variants[0].plan.sources.first();
+        let (experiment, inputs) = match (&self.file, source) {
+            (Some(_), Some(source)) => (Experiment::of(source), &[][..]),
+            _ => (Experiment::default(), &self.inputs[..]),
+        };
+        let options =
+            RunOptions { settings: Vec::new(), target: Some(target.to_owned()), jobs: Some(1), ..run.clone() };
+        Ok((Plan::new(experiment, inputs, None, &options, &context.interrupt())?, options))
+    }
+}
+
+/// The experiment among the inputs, or one of the defaults.
+fn read(inputs: &[PathBuf]) -> Result<(Experiment, Option<PathBuf>), Error> {
+    let Some(first) = inputs.first() else {
+        return Err(Error::usage("there is nothing to sweep").hint("name an experiment, a capture or a workload"));
+    };
+    let kinds: Vec<Kind> = inputs.iter().map(|path| input::kind(path)).collect();
+    if kinds.contains(&Kind::Specification) {
+        return Err(Error::usage("a specification of an internetwork is no experiment that can be swept"));
+    }
+    match (kinds.iter().filter(|kind| **kind == Kind::Experiment).count(), inputs.len()) {
+        (0, _) => Ok((Experiment::default(), None)),
+        (_, 1) => Ok((Experiment::read(first)?, Some(first.clone()))),
+        _ => Err(Error::usage("an experiment file is swept alone").hint("it names its workload itself")),
+    }
+}
+
+/// What the experiment and the options ask for together.
+fn asked(mut sweep: Sweep, options: &SweepOptions) -> Result<Sweep, Error> {
+    if !options.vary.is_empty() {
+        sweep.vary.clone_from(&options.vary);
+        sweep.leave_out = Vec::new();
+    }
+    sweep.leave_out.extend(options.leave_out.iter().cloned());
+    sweep.seeds = options.seeds.or(sweep.seeds);
+    sweep.most_seeds = options.most_seeds.or(sweep.most_seeds);
+    sweep.rate_of = options.rate_of.unwrap_or(sweep.rate_of);
+    sweep.objective = options.objective.clone().or(sweep.objective);
+    sweep.margin = options.margin.clone().unwrap_or(sweep.margin);
+    sweep.tables = options.tables.clone().unwrap_or(sweep.tables);
+    Error::all(sweep.problems().into_iter().map(Error::from)).map_or(Ok(sweep), Err)
+}
+
+/// The seeds of each variant, and when to look.
+fn seeds(sweep: &Sweep, base: &Experiment) -> (Vec<u64>, Looks) {
+    let first = sweep.seeds.map(usize::from);
+    let counted = |count: usize| (1..=count as u64).collect::<Vec<u64>>();
+    match (first, sweep.most_seeds.map(usize::from)) {
+        (first, Some(most)) => (counted(most), Looks::doubling(first.unwrap_or(FIRST_LOOK).min(most), most)),
+        (Some(first), None) => (counted(first), Looks::once(first)),
+        (None, None) => (base.run.seeds.clone(), Looks::once(base.run.seeds.len())),
+    }
+}
+
+/// Seeds at the first of several looks, where nobody says: an interval needs five, and of ten it is half as wide.
+const FIRST_LOOK: usize = 10;
+
+fn unknown_objective(name: &str, known: &[String]) -> Error {
+    let meant = nearest(name, &known.iter().map(String::as_str).collect::<Vec<_>>())
+        .map(|meant| format!("did you mean \"{meant}\"?"));
+    Error::usage(format_args!("there is no objective \"{name}\""))
+        .note(format_args!("known: {}", known.join(", ")))
+        .hint_if(meant)
+}
+
+/// The name of an input without its endings.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.split('.').next().unwrap_or_default();
+    if stem.is_empty() || stem == "-" { "sweep".to_owned() } else { stem.to_owned() }
+}

@@ -1,0 +1,351 @@
+//! The folder of a sweep.
+//!
+//! | name | holds |
+//! |---|---|
+//! | `sweep.json` | the question: axes, variants, seeds, and which cell is whose |
+//! | `cells/HASH/` | a cell: `cell.json` with its numbers, `run.json`, and the tables that are kept |
+//! | `failed/HASH.json` | a cell that failed: why, and the command that repeats it |
+//! | `results.csv` | every number of every cell |
+//! | `answer.json` | the answer |
+//! | `report.html` | the same as a page |
+//!
+//! A cell gets its name when it is complete: what is there after a crash is whole, and what is not is removed by the next sweep that is alone in
+//! the folder.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use flowloom_report::html;
+use flowloom_report::scalars::Headings;
+use flowloom_report::sweep::{Cell, Grid, SweepAnswer};
+use flowloom_store::manifest::{self, Manifest};
+use flowloom_store::regular;
+use flowloom_store::staged::StagedFile;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::experiment::Tables;
+use crate::json::versioned;
+use crate::results::REPORT_FILE;
+use crate::run::Ran;
+
+use super::id::RESULTS_VERSION;
+use super::options::SweepOptions;
+use super::question::Question;
+
+/// The question of a sweep, in its folder.
+const SWEEP_FILE: &str = "sweep.json";
+/// The numbers of a cell, in its folder.
+const CELL_FILE: &str = "cell.json";
+/// The version of these files.
+const VERSION: u64 = 1;
+
+/// The folder of a sweep, open.
+pub struct Store {
+    folder: PathBuf,
+    tables: Tables,
+    retry_failed: bool,
+    /// Held while the sweep goes on, with others.
+    _lock: File,
+}
+
+/// What `cell.json` holds.
+#[derive(Serialize, Deserialize)]
+struct StoredCell {
+    format: String,
+    version: u64,
+    results_version: u32,
+    cell: Cell,
+}
+
+/// What `failed/HASH.json` holds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Failure {
+    format: String,
+    version: u64,
+    /// Why the cell failed.
+    pub error: String,
+    /// The command that repeats it.
+    pub command: String,
+}
+
+fn cannot(path: &Path, error: impl std::fmt::Display) -> Error {
+    Error::new(format_args!("{}: {error}", path.display()))
+}
+
+impl Store {
+    /// Opens the folder of a sweep, which is made, or has the same question.
+    ///
+    /// # Errors
+    /// It holds something else, or results of another version; what the file system says.
+    pub fn open(question: &Question, options: &SweepOptions) -> Result<Store, Error> {
+        let folder = question.folder(options);
+        let file = folder.join(SWEEP_FILE);
+        let asked = question.asked();
+        if folder.exists() && !file.exists() {
+            let is_empty = fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_none());
+            if !is_empty {
+                return Err(cannot(&folder, "it exists, and is no folder of a sweep").hint("name another one with -o"));
+            }
+        }
+        if file.exists() {
+            let known: Value = regular::read(&file)
+                .map_err(|error| cannot(&file, error))
+                .and_then(|text| serde_json::from_slice(&text).map_err(|error| cannot(&file, error)))?;
+            let version = known.get("results_version").and_then(Value::as_u64);
+            if version != Some(u64::from(RESULTS_VERSION)) && !options.run.replace {
+                let found = version.map_or_else(|| "unknown".to_owned(), |version| version.to_string());
+                return Err(cannot(&folder, format_args!("its results have version {found}, and this version of Flowloom comes to those of version {RESULTS_VERSION}"))
+                    .hint("name another folder with -o, or run all cells again with --force"));
+            }
+            if known.get("question") != Some(&asked) && !options.run.replace {
+                return Err(cannot(&folder, "it holds the answer to another question").hint(
+                    "name another folder with -o; --force asks this one there, and keeps the cells that both have",
+                ));
+            }
+        }
+        let cells = folder.join("cells");
+        for made in [&cells, &folder.join("failed")] {
+            fs::create_dir_all(made).map_err(|error| cannot(made, error))?;
+        }
+        let lock = folder.join("lock");
+        let lock = File::options().create(true).append(true).open(&lock).map_err(|error| cannot(&lock, error))?;
+        match lock.try_lock() {
+            // Alone: what a sweep that was killed left is nobody's.
+            Ok(()) => remove_leftovers(&cells).map_err(|error| cannot(&cells, error))?,
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(cannot(&folder, error)),
+        }
+        lock.lock_shared().map_err(|error| cannot(&folder, error))?;
+        let (tables, retry_failed) = (question.tables.clone(), options.retry_failed);
+        let store = Store { folder, tables, retry_failed, _lock: lock };
+        store.put(
+            SWEEP_FILE,
+            &json!({
+                "format": "sweep",
+                "version": VERSION,
+                "results_version": RESULTS_VERSION,
+                "question": asked,
+            }),
+        )?;
+        Ok(store)
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder of a cell.
+    pub fn cell_folder(&self, id: &str) -> PathBuf {
+        self.folder.join("cells").join(id)
+    }
+
+    /// Where a cell is made before it has its name.
+    pub fn staging(&self, id: &str) -> PathBuf {
+        self.folder.join("cells").join(format!("{id}.partial-{}", std::process::id()))
+    }
+
+    /// The cell with this name, if it is there and whole.
+    pub fn cell(&self, id: &str) -> Option<Cell> {
+        let folder = self.cell_folder(id);
+        let path = folder.join(CELL_FILE);
+        let text = regular::read(&path).ok()?;
+        Manifest::open(&folder).ok()??.check(&path, &text).ok()?;
+        let stored: StoredCell = serde_json::from_slice(&text).ok()?;
+        let tables_are_there = Tables::NAMES
+            .iter()
+            .filter(|name| self.tables.keeps(name))
+            .all(|name| folder.join(format!("{name}.parquet")).exists());
+        (stored.version == VERSION && tables_are_there).then_some(stored.cell)
+    }
+
+    /// Takes a cell on, so that no other sweep runs it meanwhile; `None` where another has it.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn claim(&self, id: &str) -> Result<Option<Claim>, Error> {
+        let path = self.folder.join("cells").join(format!("{id}.claim"));
+        let file = File::options().create(true).append(true).open(&path).map_err(|error| cannot(&path, error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Claim { path, _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(cannot(&path, error)),
+        }
+    }
+
+    /// Keeps what a run came to, whose folder is `staged`, and gives it its name.
+    ///
+    /// # Errors
+    /// What the disk could not do.
+    pub fn keep(&self, id: &str, staged: &Path, ran: &Ran, headings: Headings) -> Result<Cell, Error> {
+        let (Some(run), Some(conclusion)) = (ran.runs.first(), ran.conclusions.first()) else {
+            return Err(Error::new("a run without results"));
+        };
+        let stored = StoredCell {
+            format: "cell".to_owned(),
+            version: VERSION,
+            results_version: RESULTS_VERSION,
+            cell: Cell::of(run, conclusion, headings),
+        };
+        let text = serde_json::to_vec_pretty(&stored).map_err(Error::new)?;
+        // Reading a number may change its last bit: an answer is made of what is read, whether a cell was run now or before.
+        let StoredCell { cell, .. } = serde_json::from_slice(&text).map_err(Error::new)?;
+        for name in Tables::NAMES.iter().filter(|name| !self.tables.keeps(name)) {
+            let table = staged.join(format!("{name}.parquet"));
+            match fs::remove_file(&table) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot(&table, error)),
+                _ => {}
+            }
+        }
+        write(&staged.join(CELL_FILE), &text)?;
+        Manifest::of(staged).and_then(|manifest| manifest.write(staged)).map_err(Error::new)?;
+        let folder = self.cell_folder(id);
+        // One that is damaged, or lacks a table that is asked for now.
+        if folder.exists() {
+            fs::remove_dir_all(&folder).map_err(|error| cannot(&folder, error))?;
+        }
+        fs::rename(staged, &folder).map_err(|error| cannot(&folder, error))?;
+        self.forget_failure(id)?;
+        Ok(cell)
+    }
+
+    fn failure_file(&self, id: &str) -> PathBuf {
+        self.folder.join("failed").join(format!("{id}.json"))
+    }
+
+    /// Why a cell failed before, if it did and is not to be tried again.
+    pub fn failure(&self, id: &str) -> Option<Failure> {
+        if self.retry_failed {
+            return None;
+        }
+        serde_json::from_slice(&regular::read(&self.failure_file(id)).ok()?).ok()
+    }
+
+    /// Remembers that a cell failed.
+    ///
+    /// # Errors
+    /// What the disk could not do.
+    pub fn fail(&self, id: &str, error: &Error, command: &str) -> Result<Failure, Error> {
+        let failure = Failure {
+            format: "failed-cell".to_owned(),
+            version: VERSION,
+            error: error.to_string(),
+            command: command.to_owned(),
+        };
+        write(&self.failure_file(id), &serde_json::to_vec_pretty(&failure).map_err(Error::new)?)?;
+        Ok(failure)
+    }
+
+    fn forget_failure(&self, id: &str) -> Result<(), Error> {
+        let path = self.failure_file(id);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot(&path, error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the answer and the table over all cells.
+    ///
+    /// # Errors
+    /// What the disk could not do.
+    pub fn write(&self, question: &Question, grid: &Grid, answer: &SweepAnswer) -> Result<(), Error> {
+        write(&self.folder.join("results.csv"), &table(question, grid)?)?;
+        self.put("answer.json", &versioned(json!(answer)))?;
+        // What is asked names the page, so that it does not depend on where the sweep is.
+        let title = question.usual_folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut page = Vec::new();
+        html::write_sweep(grid, answer, &title, &mut page).map_err(Error::new)?;
+        write(&self.folder.join(REPORT_FILE), &page)?;
+        let mut manifest = Manifest::default();
+        for name in ["answer.json", "results.csv", REPORT_FILE, SWEEP_FILE] {
+            manifest.enter(&self.folder.join(name)).map_err(|error| cannot(&self.folder, error))?;
+        }
+        manifest.write(&self.folder).map_err(Error::new)
+    }
+
+    fn put(&self, name: &str, value: &Value) -> Result<(), Error> {
+        let mut text = serde_json::to_vec_pretty(value).map_err(Error::new)?;
+        text.push(b'\n');
+        write(&self.folder.join(name), &text)
+    }
+}
+
+/// A cell that is being run; it is anybody's again when this is dropped.
+pub struct Claim {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // Whoever waits for it finds the cell first.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Removes what cells left that were not completed.
+fn remove_leftovers(cells: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(cells)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.contains(".partial-") && entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else if name.ends_with(".claim") {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a file whole, in place of one that is there.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let written = StagedFile::create(path, true).and_then(|(staged, mut file)| {
+        file.write_all(bytes)?;
+        manifest::commit(staged)
+    });
+    written.map_err(|error| cannot(path, error))
+}
+
+/// `variant,AXIS...,seed,metric,value,is_lower_bound`, in the order of variants, seeds and names.
+fn table(question: &Question, grid: &Grid) -> Result<Vec<u8>, Error> {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    let axes = question.axes();
+    let head = ["variant"].into_iter().chain(axes.iter().map(|axis| axis.name.as_str()));
+    out.write_record(head.chain(["seed", "metric", "value", "is_lower_bound"])).map_err(Error::new)?;
+    for variant in &grid.variants {
+        let points = variant.points.iter().zip(&axes).map(|(point, axis)| axis.points[*point].as_str());
+        let first: Vec<&str> = [variant.name.as_str()].into_iter().chain(points).collect();
+        for cell in variant.present() {
+            let seed = cell.seed.to_string();
+            for (name, number) in &cell.numbers {
+                let (value, bound) = (number.value.to_string(), number.is_lower_bound.to_string());
+                out.write_record(first.iter().copied().chain([seed.as_str(), name, &value, &bound]))
+                    .map_err(Error::new)?;
+            }
+        }
+    }
+    out.into_inner().map_err(Error::new)
+}
+
+impl Question {
+    /// What is asked, so that a folder can say whether it is the same. How it is run is no part of it.
+    fn asked(&self) -> Value {
+        let variants = self.variants.iter().map(|variant| {
+            let mut experiment = variant.plan.experiment.clone();
+            experiment.anonymize();
+            json!({ "name": variant.name, "experiment": experiment.to_toml() })
+        });
+        json!({
+            "axes": self.axes().iter().map(|axis| json!({ "axis": axis.name, "values": axis.points })).collect::<Vec<_>>(),
+            "variants": variants.collect::<Vec<_>>(),
+            "seeds": self.seeds,
+            "looks": self.looks.at(),
+            "objective": self.objective.name,
+            "margin": self.margin,
+        })
+    }
+}

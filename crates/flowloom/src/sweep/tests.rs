@@ -1,0 +1,313 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use flowloom_report::sweep::Decision;
+
+use super::*;
+use crate::context::{Silent, Stop};
+use crate::error::ErrorKind;
+use crate::experiment::{Quantity, RateOf, Setting};
+use crate::run::{RunOptions, run_files};
+
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/demo.pcap.gz");
+
+/// A few seconds of exchanges that a model draws: quick, and different with each seed.
+const EXCHANGES: &str = "workload.model = { kind = \"exchanges\", connections-per-second = 40.0, request-bytes = 500.0, \
+                         response-bytes = 9000.0, think-ms = 50.0, rtt-ms = 50.0 }\nmeasure.duration = \"4s\"\n\
+                         measure.drain = \"2s\"\nnetwork.bottleneck.rate = \"4mbit\"\n";
+
+fn experiment(folder: &Path, sweep: &str) -> PathBuf {
+    let file = folder.join("x.toml");
+    std::fs::write(&file, format!("{EXCHANGES}{sweep}")).unwrap();
+    file
+}
+
+fn options(folder: &Path, vary: &[&str], seeds: u16) -> SweepOptions {
+    SweepOptions {
+        run: RunOptions::to(folder.join("sweep")),
+        vary: vary.iter().map(Quantity::of).collect(),
+        seeds: Some(seeds),
+        ..SweepOptions::default()
+    }
+}
+
+fn swept(input: &Path, options: &SweepOptions) -> Result<Swept, Error> {
+    sweep(&[input.to_owned()], options, Context::new(&Silent, &Stop::new()))
+}
+
+/// The bytes of every file of a sweep but host facts, by path.
+fn bytes(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(at) = folders.pop() {
+        for entry in std::fs::read_dir(&at).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name != "host.json" && !(name == "manifest.json" && at != folder) {
+                found.insert(path.strip_prefix(folder).unwrap().to_owned(), std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+/// Files that differ, by their names.
+fn differing(a: &BTreeMap<PathBuf, Vec<u8>>, b: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<PathBuf> {
+    a.keys().chain(b.keys()).filter(|path| a.get(*path) != b.get(*path)).cloned().collect()
+}
+
+#[test]
+fn a_cell_is_the_run_with_its_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut asked = options(folder.path(), &["queue=drop-tail,fq-codel"], 2);
+    asked.run.settings = vec![Setting::of("rate", "150%").unwrap(), Setting::of("duration", "20s").unwrap()];
+    asked.tables = Some(Quantity::of("all"));
+    let found = swept(Path::new(DEMO), &asked).unwrap();
+    assert_eq!((found.run, found.kept), (5, 0), "four cells and the baseline");
+    let run = RunOptions {
+        settings: ["rate=150%", "duration=20s", "queue=fq-codel", "seeds=[2]", "vary=blocks"]
+            .map(|setting| setting.parse().unwrap())
+            .to_vec(),
+        ..RunOptions::to(folder.path().join("alone"))
+    };
+    run_files(&[DEMO.into()], &run, Context::new(&Silent, &Stop::new())).unwrap();
+    let alone = bytes(&folder.path().join("alone"));
+    let tables = |found: &BTreeMap<PathBuf, Vec<u8>>| {
+        found.iter().filter(|(path, _)| path.extension().is_some_and(|ending| ending == "parquet")).count()
+    };
+    assert_eq!(tables(&alone), 12);
+    let is_twin = |cell: PathBuf| {
+        let cell = bytes(&cell);
+        cell.iter()
+            .filter(|(path, _)| path.to_string_lossy().ends_with(".parquet"))
+            .all(|(path, bytes)| alone[path] == *bytes)
+    };
+    let cells = std::fs::read_dir(found.folder.join("cells")).unwrap().map(|cell| cell.unwrap().path());
+    assert_eq!(cells.filter(|cell| is_twin(cell.clone())).count(), 1);
+}
+
+/// However many cells run at once, whatever was there, and whatever a killed sweep left.
+#[test]
+fn a_sweep_comes_to_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file =
+        experiment(folder.path(), "[sweep]\nvary = [\"queue=drop-tail,codel\", \"rate=3mbit,6mbit\"]\nseeds = 3\n");
+    let at = |name: &str, jobs| SweepOptions {
+        run: RunOptions { jobs: Some(jobs), ..RunOptions::to(folder.path().join(name)) },
+        ..SweepOptions::default()
+    };
+    let one = swept(&file, &at("one", 1)).unwrap();
+    assert_eq!((one.run, one.answer.variants.len(), one.answer.missing.len()), (12, 4, 0));
+    let whole = bytes(&one.folder);
+    let two = swept(&file, &at("two", 2)).unwrap();
+    assert_eq!(differing(&whole, &bytes(&two.folder)), [] as [PathBuf; 0]);
+    // Some cells are gone, one is damaged, and another was being made.
+    let cells: Vec<PathBuf> =
+        std::fs::read_dir(two.folder.join("cells")).unwrap().map(|cell| cell.unwrap().path()).collect();
+    cells[..4].iter().for_each(|cell| std::fs::remove_dir_all(cell).unwrap());
+    std::fs::write(cells[4].join("cell.json"), "{}").unwrap();
+    let partial = two.folder.join("cells/0123456789abcdef.partial-1");
+    std::fs::create_dir(&partial).unwrap();
+    std::fs::write(partial.join("queue.parquet"), "half").unwrap();
+    std::fs::write(two.folder.join("cells/0123456789abcdef.claim"), "").unwrap();
+    std::fs::remove_file(two.folder.join("results.csv")).unwrap();
+    let again = swept(&file, &at("two", 2)).unwrap();
+    assert_eq!((again.run, again.kept), (5, 7));
+    assert_eq!(differing(&whole, &bytes(&again.folder)), [] as [PathBuf; 0]);
+    let known = swept(&file, &at("two", 1)).unwrap();
+    assert_eq!((known.run, known.kept), (0, 12));
+}
+
+#[test]
+fn combinations_are_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "");
+    let mut asked = options(folder.path(), &["queue=drop-tail,codel", "rate=3mbit,6mbit"], 1);
+    asked.leave_out = vec![Quantity::of("queue=codel rate=6mbit")];
+    let plan = plan_sweep(&[file], &asked, Context::new(&Silent, &Stop::new())).unwrap();
+    assert_eq!(plan.variants, ["drop-tail, rate 3mbit", "drop-tail, rate 6mbit", "codel, rate 3mbit"]);
+    assert_eq!(plan.budget.cells, 3);
+    assert!(!folder.path().join("sweep").exists(), "a plan leaves nothing");
+}
+
+#[test]
+fn impossible_questions_are_refused_before_anything_is_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "");
+    let refused = |options: &SweepOptions| swept(&file, options).unwrap_err().to_string();
+    for (vary, wanted) in [
+        (&["tcp.congestoin=bbr"][..], "did you mean \"congestion\"?"),
+        (&["rate=5ms,10mbit"], "5ms"),
+        (&["queue=codel,fqcodel"], "did you mean \"fq-codel\"?"),
+        (&["rate=1mbit", "rate=2mbit"], "varies rate a second time"),
+        (&[], "nothing is varied"),
+    ] {
+        let told = refused(&options(folder.path(), vary, 2));
+        assert!(told.contains(wanted), "{vary:?}: {told}");
+    }
+    let axes: Vec<String> = (0..6)
+        .map(|axis| {
+            let values: Vec<String> = (1..=40).map(|value| format!("{value}ms")).collect();
+            let keys = ["delay", "tcp.rto-min", "tcp.rto-initial", "wait-min", "measure.queue-every", "measure.drain"];
+            format!("{}={}", keys[axis], values.join(","))
+        })
+        .collect();
+    let axes: Vec<&str> = axes.iter().map(String::as_str).collect();
+    assert!(refused(&options(folder.path(), &axes, 5)).contains("(at most 100000)"));
+    let objective = SweepOptions {
+        objective: Some("response_time_p5_ms".to_owned()),
+        ..options(folder.path(), &["queue=pie,codel"], 2)
+    };
+    assert!(refused(&objective).contains("did you mean \"response_time_p50_ms\"?"), "{}", refused(&objective));
+    assert!(!folder.path().join("sweep").exists());
+}
+
+#[test]
+fn a_folder_has_one_question_and_one_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "");
+    let first = options(folder.path(), &["queue=drop-tail,codel"], 1);
+    swept(&file, &first).unwrap();
+    let mut other = options(folder.path(), &["queue=drop-tail,pie"], 1);
+    assert!(swept(&file, &other).unwrap_err().to_string().contains("another question"));
+    other.run.replace = true;
+    let found = swept(&file, &other).unwrap();
+    assert_eq!((found.run, found.kept), (1, 1), "what both have is kept");
+    let path = folder.path().join("sweep/sweep.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("\"results_version\": 1", "\"results_version\": 0")).unwrap();
+    other.run.replace = false;
+    assert!(swept(&file, &other).unwrap_err().to_string().contains("its results have version 0"));
+    let strange = folder.path().join("strange");
+    std::fs::create_dir(&strange).unwrap();
+    std::fs::write(strange.join("letter.txt"), "mine").unwrap();
+    let into = SweepOptions { run: RunOptions { replace: true, ..RunOptions::to(&strange) }, ..first };
+    assert!(swept(&file, &into).unwrap_err().to_string().contains("is no folder of a sweep"));
+    assert_eq!(std::fs::read_dir(&strange).unwrap().count(), 1);
+}
+
+/// The other cells go on, and the same command tries the failed one again only if that is asked for.
+#[test]
+fn a_cell_that_fails_is_told_and_kept_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut asked = options(folder.path(), &["rate=200%,0.00001%"], 1);
+    asked.run.settings = vec![Setting::of("duration", "5s").unwrap()];
+    let found = swept(Path::new(DEMO), &asked).unwrap();
+    assert_eq!(found.answer.missing.len(), 1, "{:?}", found.answer.missing);
+    assert!(found.answer.missing[0].why.contains("a link has at least 100 bit/s"), "{:?}", found.answer.missing);
+    assert!(found.is_partial());
+    let failed: Vec<PathBuf> =
+        std::fs::read_dir(found.folder.join("failed")).unwrap().map(|file| file.unwrap().path()).collect();
+    let text = std::fs::read_to_string(&failed[0]).unwrap();
+    assert!(text.contains("flowloom run") && text.contains("0.00001%"), "{text}");
+    let again = swept(Path::new(DEMO), &asked).unwrap();
+    assert_eq!((again.run, again.answer.missing.len()), (0, 1));
+}
+
+/// A load has a workload of its own, and a rate in percent is of the control's.
+#[test]
+fn variants_have_the_link_of_the_control() {
+    let folder = tempfile::tempdir().unwrap();
+    let rates = |of: RateOf, name: &str| {
+        let mut asked = options(folder.path(), &["workload.load.factor=1.0,0.5"], 1);
+        asked.run = RunOptions::to(folder.path().join(name));
+        asked.run.settings =
+            vec![Setting::of("rate", "120%").unwrap(), "workload.load.method=poisson".parse().unwrap()];
+        asked.rate_of = Some(of);
+        let found = swept(Path::new(DEMO), &asked).unwrap();
+        found.answer.link
+    };
+    let (control, each) = (rates(RateOf::Control, "control"), rates(RateOf::Each, "each"));
+    assert!(!control.contains(" to ") && each.contains(" to "), "{control}; {each}");
+}
+
+#[test]
+fn seeds_are_added_until_the_best_is_decided() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "");
+    let mut asked = options(folder.path(), &["rate=2mbit,40mbit"], 5);
+    asked.most_seeds = Some(40);
+    let found = swept(&file, &asked).unwrap();
+    assert_eq!(found.answer.decision, Decision::Best { variant: 1 });
+    assert_eq!(found.run, 10, "one look is enough");
+    let taken: Vec<bool> = found.answer.looks.iter().map(|look| look.taken).collect();
+    assert_eq!(taken, [true, false, false, false]);
+    assert!(found.answer.sentence.starts_with("rate 40mbit has the shortest responses"), "{}", found.answer.sentence);
+}
+
+#[test]
+fn a_stop_keeps_what_is_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "");
+    let mut asked = options(folder.path(), &["queue=drop-tail,codel"], 4);
+    asked.run.jobs = Some(1);
+    let stop = Stop::new();
+    let observer = |event: &crate::context::Event<'_>| {
+        if matches!(event, crate::context::Event::Advanced { step: Step::Sweeping, done: 3 }) {
+            stop.request();
+        }
+    };
+    let error = sweep(std::slice::from_ref(&file), &asked, Context::new(&observer, &stop)).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Interrupted);
+    let found = swept(&file, &asked).unwrap();
+    assert_eq!((found.run, found.kept), (5, 3));
+}
+
+/// The answer to the question that most users come for, as a terminal of 80 columns and 24 lines has it.
+#[test]
+fn an_answer_fits_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut asked = options(folder.path(), &["queue=drop-tail,codel,fq-codel,pie"], 5);
+    asked.run.settings = vec![Setting::of("rate", "105%").unwrap()];
+    let found = swept(Path::new(DEMO), &asked).unwrap();
+    for width in [60, 80, 120] {
+        let text = flowloom_report::sweep::sweep_text(&found.answer, width);
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+        // Where the command ran is one more.
+        assert!(width < 80 || text.lines().count() < 24, "{width}:\n{text}");
+    }
+    let page = std::fs::read_to_string(found.folder.join("report.html")).unwrap();
+    assert!(page.contains(&found.answer.sentence) && page.len() < 400_000, "{}", page.len());
+}
+
+/// Numbers of thirty runs, each as its shortest text: what a version of results stands for.
+const GOLDEN: &str = include_str!("golden.txt");
+
+/// A run comes to the same numbers as when [`RESULTS_VERSION`] got its value. If numbers are meant to change, raise the version in `id.rs`, and write
+/// the file anew with `FLOWLOOM_GOLDEN=write`: cells of earlier versions are then not set beside new ones.
+#[test]
+fn numbers_change_only_with_the_version_of_results() {
+    const NAMES: [&str; 6] = [
+        "response_time_p50_ms",
+        "response_time_p99_ms",
+        "duration_mean_ms",
+        "throughput_mean_mbps.down",
+        "queue_length_mean_packets.down",
+        "retransmissions_count",
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "");
+    // Responses of more than a window, so that congestion controls differ.
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("9000.0", "120000.0").replace("40.0", "6.0")).unwrap();
+    let axes =
+        ["queue=drop-tail,limit=60p,red,codel,fq-codel,pie", "tcp.congestion=newreno,cubic,bbr", "profile=plain,linux"];
+    let found = swept(&file, &options(folder.path(), &axes, 1)).unwrap();
+    let mut text = format!("results version {RESULTS_VERSION}\n");
+    for variant in &found.answer.variants {
+        let numbers = NAMES
+            .map(|name| variant.metrics.get(name).map_or_else(|| "-".to_owned(), |number| number.mean.to_string()));
+        text.push_str(&format!("{}: {}\n", variant.name, numbers.join(" ")));
+    }
+    assert_eq!(text.lines().count(), 31);
+    if std::env::var_os("FLOWLOOM_GOLDEN").is_some() {
+        let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/src/sweep/golden.txt");
+        std::fs::write(golden, &text).unwrap();
+        return;
+    }
+    let different = text.lines().zip(GOLDEN.lines()).find(|(now, golden)| now != golden);
+    assert_eq!(different, None, "raise RESULTS_VERSION if numbers are meant to change, and write golden.txt anew");
+    assert_eq!(text.lines().count(), GOLDEN.lines().count());
+}

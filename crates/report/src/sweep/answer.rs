@@ -1,0 +1,450 @@
+//! The answer of a sweep: a sentence, the numbers behind it, and what more was found.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use flowloom_core::units::three_digits;
+
+use crate::metric::Unit;
+use crate::scalars::{Better, QUANTITIES, ScalarUnit};
+use crate::verdict::{Accounted, Likeness, Plausible};
+use crate::worst::WorstVerdict;
+
+use super::decision::{Decision, Look, alpha, decision, looks};
+use super::effects::{Effects, effects};
+use super::grid::{Grid, GridAxis};
+use super::samples::{Estimated, Sample, estimated};
+
+/// What a sweep came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SweepAnswer {
+    /// What users ask first, in a sentence.
+    pub sentence: String,
+    /// The metric by which variants are ordered.
+    pub objective: String,
+    /// Whether smaller values of it are better.
+    pub lower_is_better: bool,
+    /// A difference that does not matter, as a share.
+    pub margin: f64,
+    /// Which variant is best.
+    pub decision: Decision,
+    /// The probability with which intervals of one metric and one variant do not hold, at this look.
+    pub alpha: f64,
+    /// All planned looks.
+    pub looks: Vec<Look>,
+    /// What is varied.
+    pub axes: Vec<AxisTold>,
+    /// The variants; the first is the control.
+    pub variants: Vec<VariantAnswer>,
+    /// What axes do.
+    pub effects: Effects,
+    /// The direction in which the link of the control carries more.
+    pub busier: &'static str,
+    /// Fidelity to the capture.
+    pub baseline: Option<Baseline>,
+    /// Runs that are missing.
+    pub missing: Vec<Missing>,
+    /// What the reader should know, each thing once.
+    pub warnings: Vec<Told>,
+    /// The link, in words.
+    pub link: String,
+    /// How the bytes were replayed, in words.
+    pub feedback: String,
+}
+
+/// An axis and its values.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AxisTold {
+    /// Its keys.
+    pub axis: String,
+    /// Its values.
+    pub values: Vec<String>,
+}
+
+/// A variant in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct VariantAnswer {
+    /// What distinguishes it.
+    pub name: String,
+    /// Its place on each axis.
+    pub points: Vec<usize>,
+    /// Seeds that were run.
+    pub seeds: usize,
+    /// The worst verdict of its runs; null where there is none.
+    pub verdict: Option<WorstVerdict<u64>>,
+    /// What is known of each metric.
+    pub metrics: BTreeMap<String, Estimated>,
+}
+
+/// The capture replayed once through a network that does not hold it up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Baseline {
+    /// How far that is from the capture.
+    pub fidelity: Likeness,
+    /// Why.
+    pub reasons: Vec<String>,
+    /// Metrics that were compared, and those of them that are the same.
+    pub compared_metrics: [u64; 2],
+    /// Connections in it.
+    pub connections: u64,
+}
+
+/// A run that is missing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Missing {
+    /// The variant.
+    pub variant: String,
+    /// The seed.
+    pub seed: u64,
+    /// Why.
+    pub why: String,
+}
+
+/// A warning, and the variants that have it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// What it says, with the numbers of the first run that has it.
+    pub warning: String,
+    /// Their names; empty: all.
+    pub variants: Vec<String>,
+}
+
+/// A column of the table of variants.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// What stands above it, in at most two lines.
+    pub head: [&'static str; 2],
+    /// The metric.
+    pub metric: String,
+    unit: ScalarUnit,
+}
+
+impl Column {
+    /// A value as it is shown.
+    pub fn show(&self, value: f64) -> String {
+        show(self.unit, value)
+    }
+
+    /// What stands above it, in a line.
+    pub fn title(&self) -> String {
+        self.head.join(" ").trim_end().to_owned()
+    }
+}
+
+/// A value of a unit as it is shown.
+fn show(unit: ScalarUnit, value: f64) -> String {
+    match unit {
+        ScalarUnit::Milliseconds => Unit::Time.show(value * 1e6),
+        ScalarUnit::MegabitsPerSecond => Unit::Rate.show(value * 1e6),
+        ScalarUnit::Share => Unit::Share.show(value),
+        ScalarUnit::Packets | ScalarUnit::Count | ScalarUnit::One => three_digits(value),
+    }
+}
+
+/// The unit of the metric `name`.
+pub(super) fn unit_of(name: &str) -> Option<ScalarUnit> {
+    QUANTITIES.iter().find(|quantity| quantity.scalars().any(|scalar| scalar == name)).map(|quantity| quantity.unit)
+}
+
+impl SweepAnswer {
+    /// The answer of `grid`.
+    pub fn of(grid: &Grid) -> SweepAnswer {
+        let alpha = alpha(grid);
+        let decision = decision(grid);
+        let variants = variants(grid, alpha);
+        let busier = busier(&variants);
+        let mut answer = SweepAnswer {
+            sentence: String::new(),
+            objective: grid.objective.name.clone(),
+            lower_is_better: grid.objective.quantity.better != Better::Higher,
+            margin: grid.margin,
+            decision,
+            alpha,
+            looks: looks(grid),
+            axes: grid.axes.iter().map(AxisTold::from).collect(),
+            effects: effects(grid),
+            busier,
+            baseline: baseline(grid),
+            missing: missing(grid),
+            warnings: warnings(grid),
+            link: link(grid),
+            feedback: grid
+                .variants
+                .iter()
+                .flat_map(|variant| variant.present())
+                .next()
+                .map_or_else(String::new, |cell| cell.feedback.clone()),
+            variants,
+        };
+        answer.sentence = answer.said();
+        answer
+    }
+
+    /// The columns of the table that users ask for: those metrics of them that were measured.
+    pub fn columns(&self) -> Vec<Column> {
+        let of_busier = |name: &str| format!("{name}.{}", self.busier);
+        let mut wanted = vec![
+            (["response", "p50"], "response_time_p50_ms".to_owned()),
+            (["response", "p99"], "response_time_p99_ms".to_owned()),
+            (["queue delay", "p50"], of_busier("queue_delay_p50_ms")),
+            (["queue delay", "p99"], of_busier("queue_delay_p99_ms")),
+            (["loss", ""], of_busier("loss_share")),
+            (["throughput", ""], of_busier("throughput_mean_mbps")),
+        ];
+        if !wanted.iter().any(|(_, name)| *name == self.objective) {
+            wanted.insert(0, (["objective", ""], self.objective.clone()));
+        }
+        let measured = |name: &String| self.variants.iter().any(|variant| variant.metrics.contains_key(name));
+        let column =
+            |(head, metric): ([&'static str; 2], String)| Some(Column { head, unit: unit_of(&metric)?, metric });
+        wanted.into_iter().filter(|(_, name)| measured(name)).filter_map(column).collect()
+    }
+
+    /// A value of the metric `name` as it is shown.
+    pub fn show(&self, name: &str, value: f64) -> String {
+        unit_of(name).map_or_else(|| three_digits(value), |unit| show(unit, value))
+    }
+
+    /// The value of a metric of a variant as it is shown, with `>` before a lower bound.
+    pub(super) fn shown(&self, variant: usize, metric: &str) -> Option<String> {
+        let estimated = self.variants.get(variant)?.metrics.get(metric)?;
+        let above = if estimated.is_lower_bound { "> " } else { "" };
+        Some(format!("{above}{}", show(unit_of(metric)?, estimated.mean)))
+    }
+
+    /// The answer in a sentence.
+    fn said(&self) -> String {
+        let what = phrase(&self.objective);
+        let values = |variant: usize| self.shown(variant, &self.objective).unwrap_or_else(|| "unknown".to_owned());
+        let names = |places: &[usize]| {
+            let names: Vec<&str> = places.iter().map(|place| self.variants[*place].name.as_str()).collect();
+            match &names[..] {
+                [] => String::new(),
+                [only] => (*only).to_owned(),
+                [first @ .., last] => format!("{} and {last}", first.join(", ")),
+            }
+        };
+        match &self.decision {
+            Decision::Best { variant } => {
+                let best = &self.variants[*variant];
+                // Beside the control, or, where that is the best, beside the one that is worst.
+                let other = if *variant == 0 { self.worst().filter(|worst| *worst != 0) } else { Some(0) };
+                let superlative = superlative(&self.objective, self.lower_is_better);
+                let beside = |metric: &str| {
+                    other.and_then(|other| {
+                        Some(format!(" ({} {})", self.variants[other].name, self.shown(other, metric)?))
+                    })
+                };
+                let tail = "response_time_p99_ms";
+                let tail = (self.objective == "response_time_p50_ms")
+                    .then(|| self.shown(*variant, tail))
+                    .flatten()
+                    .map(|value| {
+                        let other = other
+                            .and_then(|other| self.shown(other, tail))
+                            .map_or_else(String::new, |value| format!(" ({value})"));
+                        format!(", 99 % {value}{other}")
+                    });
+                format!(
+                    "{} has {superlative}: {what} {}{}{}{}.",
+                    best.name,
+                    values(*variant),
+                    beside(&self.objective).unwrap_or_default(),
+                    tail.unwrap_or_default(),
+                    self.throughput(*variant, other).unwrap_or_default(),
+                )
+            }
+            Decision::Same => {
+                let means = self
+                    .variants
+                    .iter()
+                    .enumerate()
+                    .filter_map(|(place, variant)| Some((place, variant.metrics.get(&self.objective)?.mean)));
+                let mut order: Vec<(usize, f64)> = means.collect();
+                order.sort_by(|a, b| a.1.total_cmp(&b.1));
+                let ends = order.first().zip(order.last());
+                let range =
+                    ends.map_or_else(String::new, |(low, high)| format!(": {} to {}", values(low.0), values(high.0)));
+                format!(
+                    "The {} variants have the same {what} within {}{range}.",
+                    self.variants.len(),
+                    Unit::Share.show(self.margin)
+                )
+            }
+            Decision::Undecided { candidates } => {
+                let out = self.variants.len() - candidates.len();
+                let out = if out == 0 { String::new() } else { format!("; {out} of {} are out", self.variants.len()) };
+                let seeds = self.looks.iter().rfind(|look| look.taken).map_or(0, |look| look.seeds);
+                format!(
+                    "{seeds} seeds do not decide which has {}: {}{out}.",
+                    superlative(&self.objective, self.lower_is_better),
+                    names(candidates)
+                )
+            }
+            Decision::Unknown { why } => format!("Which variant is best is not known: {why}."),
+        }
+    }
+
+    /// The variant with the worst mean of the objective.
+    fn worst(&self) -> Option<usize> {
+        let sign = if self.lower_is_better { 1.0 } else { -1.0 };
+        let means = self.variants.iter().enumerate();
+        let means =
+            means.filter_map(|(place, variant)| Some((place, sign * variant.metrics.get(&self.objective)?.mean)));
+        means.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(place, _)| place)
+    }
+
+    /// `; throughput is the same`: that of a variant beside another's.
+    fn throughput(&self, variant: usize, other: Option<usize>) -> Option<String> {
+        let metric = format!("throughput_mean_mbps.{}", self.busier);
+        let of = |place: usize| self.variants[place].metrics.get(&metric);
+        let (this, other) = (of(variant)?, of(other?)?);
+        let ratio = this.mean / other.mean;
+        let interval = this.to_control.or(other.to_control).and_then(|ratio| ratio.interval);
+        let is_same =
+            interval.is_some_and(|interval| interval.low > 1.0 - self.margin && interval.high < 1.0 + self.margin);
+        let percent = three_digits((ratio - 1.0).abs() * 100.0);
+        Some(match (is_same, ratio < 1.0) {
+            (true, _) => "; throughput is the same".to_owned(),
+            (false, true) => format!("; throughput {percent} % less"),
+            (false, false) => format!("; throughput {percent} % more"),
+        })
+    }
+}
+
+/// What the objective is called in a sentence.
+fn phrase(objective: &str) -> String {
+    match objective {
+        "response_time_p50_ms" => "median".to_owned(),
+        "response_time_p99_ms" | "duration_p99_ms" => "99 %".to_owned(),
+        "duration_p50_ms" => "median".to_owned(),
+        _ => words(objective),
+    }
+}
+
+/// `queue_delay_p99_ms.down` as words: `queue delay p99 down`.
+fn words(name: &str) -> String {
+    let plain = name.replace("_ms", "").replace("_mbps", "").replace("_count", "");
+    plain.replace(['_', '.'], " ")
+}
+
+fn superlative(objective: &str, lower_is_better: bool) -> String {
+    match objective {
+        _ if objective.starts_with("response_time") => "the shortest responses".to_owned(),
+        _ if objective.starts_with("duration") => "the shortest connections".to_owned(),
+        _ if lower_is_better => format!("the least {}", words(objective)),
+        _ => format!("the most {}", words(objective)),
+    }
+}
+
+impl From<&GridAxis> for AxisTold {
+    fn from(axis: &GridAxis) -> AxisTold {
+        AxisTold { axis: axis.name.clone(), values: axis.points.clone() }
+    }
+}
+
+fn variants(grid: &Grid, alpha: f64) -> Vec<VariantAnswer> {
+    let mut names: Vec<&String> =
+        grid.variants.iter().flat_map(|variant| variant.present()).flat_map(|cell| cell.numbers.keys()).collect();
+    names.sort();
+    names.dedup();
+    let samples: Vec<(&String, Option<Sample>)> =
+        names.into_iter().map(|name| (name, Sample::of(grid, name))).collect();
+    let of_variant = |(place, variant): (usize, &super::grid::Variant)| {
+        let metrics = samples.iter().filter_map(|(name, sample)| {
+            let ratio = sample.as_ref().and_then(|sample| sample.to_control(place, grid, alpha));
+            Some(((*name).clone(), estimated(grid, variant, name, alpha, ratio)?))
+        });
+        VariantAnswer {
+            name: variant.name.clone(),
+            points: variant.points.clone(),
+            seeds: variant.present().count(),
+            verdict: WorstVerdict::of(variant.present().map(|cell| (cell.seed, &cell.verdict))),
+            metrics: metrics.collect(),
+        }
+    };
+    grid.variants.iter().enumerate().map(of_variant).collect()
+}
+
+/// The direction in which the control carries more.
+fn busier(variants: &[VariantAnswer]) -> &'static str {
+    let carried = |direction: &str| {
+        let control = variants.first()?.metrics.get(&format!("throughput_mean_mbps.{direction}"))?;
+        Some(control.mean)
+    };
+    if carried("up") > carried("down") { "up" } else { "down" }
+}
+
+fn baseline(grid: &Grid) -> Option<Baseline> {
+    let cell = grid.baseline.as_ref()?;
+    let fidelity = &cell.verdict.fidelity;
+    Some(Baseline {
+        fidelity: fidelity.word,
+        reasons: fidelity.reasons.clone(),
+        compared_metrics: cell.compared_metrics,
+        connections: cell.connections,
+    })
+}
+
+fn missing(grid: &Grid) -> Vec<Missing> {
+    let of_variant = |variant: &super::grid::Variant| {
+        let absent = variant.cells.iter().filter_map(|cell| cell.as_ref().err());
+        absent
+            .map(|absent| Missing { variant: variant.name.clone(), seed: absent.seed, why: absent.why.clone() })
+            .collect::<Vec<_>>()
+    };
+    grid.variants.iter().flat_map(of_variant).collect()
+}
+
+/// A text without its numbers: warnings that are alike but for these are one.
+fn without_numbers(text: &str) -> String {
+    text.chars().filter(|c| !c.is_ascii_digit() && !matches!(c, '.' | ',')).collect()
+}
+
+fn warnings(grid: &Grid) -> Vec<Told> {
+    let mut found: Vec<(String, Told)> = Vec::new();
+    for variant in &grid.variants {
+        for warning in variant.present().flat_map(|cell| &cell.warnings) {
+            let alike = without_numbers(warning);
+            let place = found.iter().position(|(known, _)| *known == alike).unwrap_or_else(|| {
+                found.push((alike, Told { warning: warning.clone(), variants: Vec::new() }));
+                found.len() - 1
+            });
+            let names = &mut found[place].1.variants;
+            if names.last() != Some(&variant.name) {
+                names.push(variant.name.clone());
+            }
+        }
+    }
+    let all = grid.variants.len();
+    let told = |(_, told): (String, Told)| {
+        if told.variants.len() == all { Told { variants: Vec::new(), ..told } } else { told }
+    };
+    found.into_iter().map(told).collect()
+}
+
+/// The network of the control, and rates that differ from its.
+fn link(grid: &Grid) -> String {
+    let cells = || grid.variants.iter().flat_map(|variant| variant.present());
+    let Some(first) = cells().next() else { return String::new() };
+    let rates: Vec<u64> = cells().filter_map(|cell| cell.rate_bits_per_second).collect();
+    let rate = |bits: u64| Unit::Rate.show(bits as f64);
+    match (rates.iter().min(), rates.iter().max()) {
+        (Some(low), Some(high)) if low == high => rate(*low),
+        (Some(low), Some(high)) => format!("{} to {}", rate(*low), rate(*high)),
+        _ => first.network.clone(),
+    }
+}
+
+impl VariantAnswer {
+    /// Whether one of its runs cannot be used, or none is there.
+    pub fn is_invalid(&self) -> bool {
+        self.verdict.as_ref().is_none_or(|verdict| verdict.accounted.word == Accounted::Invalid)
+    }
+
+    /// Whether one of its runs is doubtful.
+    pub fn is_doubtful(&self) -> bool {
+        self.verdict.as_ref().is_some_and(|verdict| verdict.plausible.word == Plausible::Doubtful)
+    }
+}
