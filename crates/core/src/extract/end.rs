@@ -18,6 +18,7 @@ use super::gaps::Gaps;
 use super::rate::{self, Rates};
 use super::reads::{Offered, Reads};
 use super::recovery::{Passed, Recovery, Situation};
+use super::remains::Reach;
 use super::sacked::Blocks;
 use super::seams::Tail;
 use super::seen::Seen;
@@ -27,6 +28,9 @@ use super::writes::{self, Acked, First, Writes};
 
 /// A jump by more than this many of the largest windows is suspicious (methods A.1.2).
 pub(super) const WINDOWS_PER_JUMP: u64 = 16;
+
+/// The largest window that needs no scaling.
+pub(super) const LEAST_WINDOW: u64 = 1 << 16;
 
 /// TCP acknowledges within this (RFC 9293 section 3.8.6.3), so a longer wait for an acknowledgement that comes with data
 /// is the application's unless the path itself takes as long.
@@ -216,6 +220,14 @@ impl End {
     /// The sequence number others are unwrapped near to.
     pub fn reference(&self) -> u64 {
         self.coverage.high().max(self.acked)
+    }
+
+    /// How far from that number its stragglers lie once the connection has closed, where `window` is the largest of the connection: what it
+    /// sends again lies within a window and, but for what was on the way when the capture began, within what was captured of it.
+    pub fn reach(&self, window: u64) -> Reach {
+        let captured = self.reference().saturating_sub(self.coverage.low());
+        let ended = self.fin_acked && self.fin_at <= self.reference();
+        Reach::new(window.min(captured.saturating_add(LEAST_WINDOW)), ended)
     }
 
     /// Takes what its SYN or SYN/ACK offers. That of a repeated one counts: Linux gives ECN up with it.

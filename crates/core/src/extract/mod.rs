@@ -48,6 +48,7 @@ mod part;
 mod rate;
 mod reads;
 mod recovery;
+mod remains;
 mod sacked;
 mod seams;
 mod seen;
