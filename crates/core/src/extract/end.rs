@@ -295,19 +295,23 @@ impl End {
         }
     }
 
-    /// Which copy of a repeated SYN or SYN/ACK the end answered (methods A.6): the first, if its TCP has never answered in less time, or
-    /// never so soon that the last can be meant, however long acknowledgements were delayed; or else the last. Returns by how much the
-    /// sample is longer than from the last copy.
+    /// Settles what a repeated SYN or SYN/ACK says where no timestamp tells which copy the end answered (methods A.6). By Karn's rule it
+    /// gives no sample: the time since the last copy may be too short. The time since the first is the longest that the path can take.
+    ///
+    /// In the round trip of the handshake the first copy counts if the end's TCP has never answered in less time, or never so soon that the
+    /// last can be meant, however long acknowledgements were delayed; or else the last. Returns by how much it is longer than from the last.
     pub fn settle_handshake(&mut self) -> u64 {
         let Some(ambiguous) = self.ambiguous.take() else { return 0 };
         let Ambiguous { answer: HandshakeAnswer { since_first, since_last }, since, shortest_other, at_once } =
             *ambiguous;
         let (other, _) = shortest_other;
+        (self.min_transit, self.min_transit_since) = match other {
+            NEVER => shortest_other,
+            _ => shortest_other.min((since_first, since)),
+        };
         if !at_once || (other < since_first && other <= since_last.saturating_add(LONGEST_ACK_DELAY)) {
-            self.undelayed.push(since_last);
             return 0;
         }
-        (self.min_transit, self.min_transit_since) = shortest_other.min((since_first, since));
         self.undelayed.push(since_first);
         since_first - since_last
     }

@@ -393,7 +393,7 @@ impl Observer {
         if !self.handshake.is_complete() && sender == Side::Initiator && flags.ack() && !flags.syn() && peer.syn {
             let first_byte = sequence::unwrap(peer.isn.wrapping_add(1), peer.reference());
             if ack >= first_byte
-                && let Some(answer) = self.handshake.acknowledged(now)
+                && let Some(answer) = self.handshake.acknowledged(now, seen.timestamps)
             {
                 own.handshake_sample(answer);
             }
@@ -736,8 +736,8 @@ fn note_syn(own: &mut End, peer: &End, handshake: &mut Handshake, now: u64, seen
         return None;
     }
     if !seen.flags.ack() {
-        handshake.syn(now, again);
-    } else if let Some(answer) = handshake.syn_ack(now, answers) {
+        handshake.syn(now, again, seen.timestamps.map(|stamps| stamps.value));
+    } else if let Some(answer) = handshake.syn_ack(now, answers, seen.timestamps) {
         own.handshake_sample(answer);
     }
     other
