@@ -610,15 +610,16 @@ impl End {
 
     /// The bytes that never passed. Those after the last one seen, of which the FIN's number or an acknowledgement tells,
     /// become part of the last ADU, if there is one. `window` is the largest of the connection: numbers far beyond it tell nothing.
-    pub fn take_gaps(&mut self, window: u64) -> Gaps {
+    /// The other end's FIN passed at `other_closed`; [`NEVER`] if it sent none.
+    pub fn take_gaps(&mut self, window: u64, other_closed: u64) -> Gaps {
         if !self.known {
             return Gaps::default();
         }
         let high = self.coverage.high();
         let told = match self.fin {
             true => self.fin_at,
-            // Without its FIN one number may be the FIN's own.
-            false if self.acked > high + 1 => self.acked,
+            // Without its FIN one number may be the FIN's own, and is if the other end acknowledged it when it closed or later.
+            false if self.acked > high + 1 => self.acked - u64::from(self.acked_at >= other_closed),
             false => high,
         };
         // Steps may lead as far as they will; a leap beyond any window is somebody else's number.

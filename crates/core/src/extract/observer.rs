@@ -572,7 +572,9 @@ impl Observer {
             acceptor.map(|recovery| recovery.finish(min_rtt, transits[0], near(Side::Acceptor))),
         ];
         let window = self.largest_window(scaled);
-        let gaps = self.ends.each_mut().map(|end| end.take_gaps(window));
+        let closed_at = self.ends.each_ref().map(|end| end.fin_seen);
+        let [initiator, acceptor] = &mut self.ends;
+        let gaps = [initiator.take_gaps(window, closed_at[1]), acceptor.take_gaps(window, closed_at[0])];
         let [initiator, acceptor] = &self.ends;
         let pattern = if self.concurrent { Pattern::Concurrent } else { Pattern::Sequential };
         let streams = PerSide {
