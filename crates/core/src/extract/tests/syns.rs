@@ -113,9 +113,10 @@ fn a_repeated_syn_gives_no_sample() {
     assert_eq!(ends.initiator.min_transit, Some(Duration::from_millis(20)));
 }
 
-/// The same with timestamps, where the echo says which SYN was answered.
+/// The same with timestamps: an echo of the last SYN tells that it was answered, and one of the first tells nothing, because an end that
+/// received it answers each copy with its timestamp.
 #[test]
-fn timestamps_tell_which_syn_was_answered() {
+fn timestamps_tell_that_the_last_syn_was_answered() {
     let transit = |answers_first: bool| {
         let mut t = Transcript::new();
         t.tick = MS;
