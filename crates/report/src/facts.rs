@@ -318,7 +318,8 @@ pub struct Original {
     /// Bytes of that, by the same reasons: payload of connections and flows, length on the wire of packets. Of a workload that was drawn
     /// from the original, in proportion to its payload.
     pub set_aside_bytes: BTreeMap<String, u64>,
-    /// The most that passed from one side in one second, link headers included; null where nobody saw packets.
+    /// The most that passed from one side in one second, of the packets that are replayed, link headers included; null where nobody saw
+    /// packets.
     pub busiest_second_bits_per_second: Option<u64>,
     /// Its bytes by how they are replayed; null in runs of earlier versions.
     pub loops: Option<Loops>,

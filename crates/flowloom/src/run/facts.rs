@@ -147,13 +147,29 @@ fn of_load(rate: &Quantity<RateChoice>, source: &Source, datagrams: bool) -> Str
     if !matches!(rate.value, RateChoice::OfLoad(_)) {
         return String::new();
     }
-    match busiest_second(&source.facts.traffic, datagrams) {
-        Some(busiest) => format!(" ({rate} of the mean; the busiest second of the original has {busiest})"),
+    let traffic = &source.facts.traffic;
+    match busiest_second(traffic, datagrams) {
+        Some(busiest) => {
+            let is_of_all = left_out_share(traffic, datagrams) < NOTABLE_LEFT_OUT;
+            let base = if is_of_all { "" } else { "; both of the replayed packets alone" };
+            format!(" ({rate} of the mean; the busiest second of the original has {busiest}{base})")
+        }
         None => format!(" ({rate} of the mean)"),
     }
 }
 
-/// The most that passed from one side in a second of the original, counted from its start; `None` if nobody saw packets.
+/// From this share of the original's bytes on that are not replayed, an answer says what its rates are of.
+const NOTABLE_LEFT_OUT: f64 = 0.1;
+
+/// The share of the original's bytes that are not replayed.
+fn left_out_share(traffic: &TrafficFacts, datagrams: bool) -> f64 {
+    let sides = || [LinkSide::Left, LinkSide::Right].into_iter();
+    let [sent, left_out] = [TrafficFacts::sent, TrafficFacts::left_out]
+        .map(|of| sides().map(|side| of(traffic, side, datagrams).total().bytes as f64).sum::<f64>());
+    left_out / (sent + left_out).max(1.0)
+}
+
+/// The most that passed from one side in a second of the original's replayed packets, counted from its start; `None` if nobody saw packets.
 fn busiest_second(traffic: &TrafficFacts, datagrams: bool) -> Option<Rate> {
     let of_side = |from: LinkSide| {
         let series = traffic.sent(from, datagrams);
