@@ -363,9 +363,9 @@ fn first_malformed(file: &str, Problem { message, offset, text, .. }: &Problem) 
 impl Warning {
     /// The warning about payload that a capture lacks, if it is much; `missing` says what becomes of it.
     pub(crate) fn of_missing_bytes(facts: &PayloadFacts, missing: Missing) -> Option<Warning> {
-        let payload = facts.total();
+        let (payload, connections) = facts.with_set_aside();
         let is_much = missing != Missing::Skip && payload.missing_share() >= DOUBTFUL_MISSING_SHARE;
-        is_much.then_some(Warning::MissingBytes { payload, connections: facts.connections_with_missing })
+        is_much.then_some(Warning::MissingBytes { payload, connections })
     }
 
     /// The kind of warning, for programs: a word that stays the same. Warnings of one kind may have several causes.

@@ -421,7 +421,8 @@ fn unseen_payload(run: &Run) -> Option<Warning> {
     let ends = [&payload.initiator, &payload.acceptor];
     let sum = |numbers: [u64; 2]| numbers[0].saturating_add(numbers[1]);
     let replayed = sum(ends.map(|end| end.replayed));
-    let unseen = sum(ends.map(|end| end.acknowledged.saturating_sub(end.replayed_missing())));
+    let of_replayed = sum(ends.map(|end| end.acknowledged.saturating_sub(end.replayed_missing())));
+    let unseen = sum([of_replayed, payload.set_aside.acknowledged_bytes]);
     let captured = replayed.saturating_add(unseen);
     differs(captured, replayed, captured).then_some(Warning::UnseenPayload { acknowledged_bytes: unseen })
 }

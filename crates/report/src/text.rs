@@ -330,8 +330,9 @@ fn preamble(run: &Run) -> Vec<(String, String)> {
         lines.push(("  set aside   ".to_owned(), original.set_aside_text()));
     }
     let payload = run.facts.original.as_ref().map(|original| *original.replayed_payload()).unwrap_or_default();
-    if payload.total().missing > 0 {
-        let text = missing_text(&payload.total(), payload.connections_with_missing);
+    let (sent, lacking) = payload.with_set_aside();
+    if sent.missing > 0 {
+        let text = missing_text(&sent, lacking);
         lines.push(("  missing     ".to_owned(), text));
     }
     let mut how: Vec<String> = [&run.facts.driver, &run.facts.model, &run.facts.network]

@@ -478,9 +478,7 @@ impl Warning {
                 Some("if this is not what was meant, give the link a higher rate or the datagrams a lower one")
             }
             Warning::LeftOutPayload { .. } => Some("capture without losses"),
-            Warning::UnseenPayload { .. } => {
-                Some("capture without losses, or leave out what is missing with --missing skip")
-            }
+            Warning::UnseenPayload { .. } => Some("capture both directions of the link, without losses"),
             Warning::CapturedTwice { .. } => Some("remove copies from the capture (editcap -d), and extract it again"),
             Warning::ShortWindow { .. } => Some("make measure.window longer"),
             Warning::OtherPayload { from_side: None, .. } => {

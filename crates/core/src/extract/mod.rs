@@ -62,8 +62,8 @@ mod writes;
 
 pub use boundaries::Boundaries;
 pub use counts::{
-    Class, ClassCounts, Counts, DatagramCounts, DoubledCounts, FlowCounts, KeptPayload, LeftOut, SideRule, Tally,
-    TrafficSeries,
+    Class, ClassCounts, Counts, DatagramCounts, DoubledCounts, FlowCounts, KeptPayload, LeftOut, SetAsideHoles,
+    SideRule, Tally, TrafficSeries,
 };
 pub use extractor::Extractor;
 pub use front::{Front, Packet, Round};

@@ -241,7 +241,7 @@ fn model(plan: &Plan, source: &Source) -> String {
 fn of_window(kept: KeptPayload, whole: &PayloadFacts) -> Option<PayloadFacts> {
     // What the clock releases is told of the whole.
     let kept = PayloadFacts { clocked_bytes: None, ..kept.into() };
-    (kept.total().replayed != whole.total().replayed).then_some(kept)
+    (kept.total().replayed != whole.total().replayed).then(|| whole.part(kept))
 }
 
 /// Draws whose mean number of active connections is expected to be below this share of their workload's.
