@@ -293,6 +293,13 @@ pub enum Warning {
         /// Why the rest could not be written.
         why: String,
     },
+    /// The queue of a planned run may fill, and then holds far more than a network's does.
+    DeepLimit {
+        /// The queue, in words.
+        queue: String,
+        /// How long the link takes to send a full queue.
+        time: Duration,
+    },
     /// Waits of another tool's vectors contain a transit that the vectors do not tell (methods A.5.10).
     WaitsNotCorrected {
         /// How many connections.
@@ -419,6 +426,7 @@ impl Warning {
             Warning::TotalsOnly { .. } | Warning::TotalsReplayed { .. } => "totals_only",
             Warning::RecordEnds { .. } | Warning::WindowBehindRecord { .. } => "record_ends",
             Warning::CaptureIncomplete { .. } => "capture_incomplete",
+            Warning::DeepLimit { .. } => "deep_limit",
             Warning::WaitsNotCorrected { .. } => "waits_not_corrected",
             Warning::DatagramsNotReplayed { .. } => "datagrams_not_replayed",
             Warning::DatagramsEvened { .. } => "datagrams_evened",
@@ -476,6 +484,10 @@ impl Warning {
                 thousands(*connections)
             ),
             Warning::CaptureIncomplete { name, why } => format!("{name} ends before the run does: {why}"),
+            Warning::DeepLimit { queue, time } => format!(
+                "the queue of the bottleneck may fill, and its limit ({queue}) allows {} of traffic",
+                Unit::Time.show(time.as_nanos() as f64)
+            ),
             Warning::WaitsNotCorrected { connections } => format!(
                 "the waits of {} contain a round trip that the input does not tell; the replay waits for it twice",
                 counted(*connections, "connection")

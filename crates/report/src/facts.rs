@@ -287,6 +287,11 @@ pub struct LinkFacts {
     pub queue_mean_packets: f64,
     /// The most that waited.
     pub queue_max_packets: u64,
+    /// How long the line takes to send the most bytes that waited; null without a rate.
+    pub queue_max_ns: Option<u64>,
+    /// How long it takes to send all that the queue's limit allows, of a limit in packets as large as they were in the mean; null without a
+    /// rate, and of queues that drop for other reasons than their limit.
+    pub queue_limit_ns: Option<u64>,
 }
 
 fn is_zero(value: &u64) -> bool {

@@ -361,6 +361,7 @@ pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -
     warnings.extend(run.facts.plausibility.iter().flat_map(Plausibility::warnings));
     warnings.extend(run.facts.classes.iter().filter_map(dropped_datagrams));
     warnings.extend(run.facts.classes.iter().filter_map(waiting_datagrams));
+    warnings.extend(deep_queue(&run.facts));
     warnings.extend(captured_twice(&run.facts));
     warnings.extend(other_payload(run));
     warnings.extend(unseen_payload(run));
@@ -374,6 +375,21 @@ pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -
 }
 
 /// Says that the original holds many packets more than once.
+/// Nanoseconds of traffic in a queue from which on it is deep: TCP sends again what takes longer, before its first sample of a round trip
+/// (RFC 6298 section 2).
+const DEEP: u64 = 1_000_000_000;
+
+/// A limit that allows more than this many nanoseconds of traffic drops next to nothing: a sender's first timer has expired twice by then.
+pub const DEEP_LIMIT: u64 = 2 * DEEP;
+
+/// Says that the deepest queue was deep, and its limit allows it to become far deeper.
+fn deep_queue(facts: &Facts) -> Option<Warning> {
+    let deepest = facts.topology.as_ref()?.links.iter().max_by_key(|link| link.queue_max_ns)?;
+    let (holds_ns, limit_ns) = deepest.queue_max_ns.zip(deepest.queue_limit_ns)?;
+    let (link, queue) = (deepest.name.clone(), deepest.queue.clone());
+    (holds_ns > DEEP && limit_ns > DEEP_LIMIT).then_some(Warning::DeepQueue { link, holds_ns, limit_ns, queue })
+}
+
 fn captured_twice(facts: &Facts) -> Option<Warning> {
     let copies = facts.original.as_ref()?.copies;
     copies.is_doubtful().then(|| Warning::CapturedTwice { packets: copies.packets, share: copies.share() })

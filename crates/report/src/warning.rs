@@ -172,6 +172,28 @@ pub enum Warning {
         /// Where most of them were dropped; `None`: by a loss model.
         link: Option<String>,
     },
+    /// Much was sent again because most of it stands in a queue.
+    StandingQueue {
+        /// The class of connections or the source.
+        class: String,
+        /// Retransmissions of its data packets.
+        share: f64,
+        /// The link that the queue is in front of.
+        link: String,
+        /// How long the link takes to send what waited there at most.
+        holds_ns: u64,
+    },
+    /// A queue was deep, and may become far deeper before it drops.
+    DeepQueue {
+        /// The link that it is in front of.
+        link: String,
+        /// How long the link takes to send what waited there at most.
+        holds_ns: u64,
+        /// How long it takes to send all that the limit allows.
+        limit_ns: u64,
+        /// The queue, in words.
+        queue: String,
+    },
     /// Bytes that were acknowledged are not replayed, because of the side that sent them no data was captured.
     UnseenPayload {
         /// Those bytes.
@@ -328,8 +350,10 @@ impl Warning {
 
     /// What is the matter.
     pub fn cause(&self) -> String {
+            | Warning::StandingQueue { class, .. }
         let percent = |share: &f64| format!("{} %", three_digits(share * 100.0));
         match self {
+            Warning::DeepQueue { link, .. } => [None, None, Some(link)],
             Warning::NothingEnded { started: 0 } => "no connection started within the window".to_owned(),
             Warning::NothingEnded { started } => format!("none of {started} connections ended"),
             Warning::NothingDelivered { flows } => {
@@ -403,6 +427,17 @@ impl Warning {
                 Unit::Time.show(*first_timeout_ns as f64)
             ),
             Warning::DroppedDatagrams { class, share, link } => {
+            Warning::StandingQueue { class, share, link, holds_ns } => format!(
+                "bufferbloat: {} of the data packets of {class} were retransmissions; most of them did not arrive, because the queue of {link} \
+                 held {} of traffic, and retransmission timers expired meanwhile",
+                percent(share),
+                Unit::Time.show(*holds_ns as f64)
+            ),
+            Warning::DeepQueue { link, holds_ns, limit_ns, queue } => format!(
+                "the queue of {link} held up to {} of traffic; its limit ({queue}) allows {}",
+                Unit::Time.show(*holds_ns as f64),
+                Unit::Time.show(*limit_ns as f64)
+            ),
                 format!("overload: {}", dropped(&format!("datagrams of {class}"), *share, link.as_deref()))
             }
             Warning::UnseenPayload { acknowledged_bytes } => format!(
@@ -468,7 +503,10 @@ impl Warning {
             Warning::FirstFlights { .. } => {
                 Some("if this is not what was meant, give the link a longer queue or TCP a smaller initial window")
             }
-            Warning::Bufferbloat { .. } => {
+            Warning::DeepQueue { .. } => Some(
+                "if this is not what was meant, set a limit: --queue drop-tail,limit=100p, or limit of the link's queue in the experiment",
+            ),
+            Warning::Bufferbloat { .. } | Warning::StandingQueue { .. } => {
                 Some("if this is not what was meant, give the link a shorter queue or a higher rate")
             }
             Warning::LongRoundTrips { .. } => {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use flowloom_report::facts::DrawnPayload;
+use flowloom_report::facts::{DrawnPayload, LinkFacts, Topology};
 use flowloom_report::html::{ReportOptions, write_report};
 use flowloom_report::plausibility::{ClassPlausibility, DirectionPlausibility, Plausibility};
 use flowloom_report::verdict::Light;
@@ -128,6 +128,33 @@ fn drawn_payload_is_checked_in_both_directions() {
     assert_eq!(reasons([1_000_000, 100_000], [1_000_000, 121_000]).len(), 1, "more");
     assert_eq!(reasons([1_000_000, 100_000], [1_000_000, 79_000]).len(), 1, "less");
     assert_eq!(reasons([1_000_000, 100_000], [1_030_000, 130_000]).len(), 2);
+/// A queue that held more than a second of traffic, and may hold more than two; the deepest one is named.
+#[test]
+fn a_deep_queue_is_warned_of() {
+    let mut run = made_up("deep", 1.0);
+    let mut warned = |holds: [u64; 2], limit: Option<u64>| {
+        let link = |name: &str, holds_ns: u64| LinkFacts {
+            name: name.into(),
+            queue: "drop-tail 65000p".into(),
+            queue_max_ns: Some(holds_ns),
+            queue_limit_ns: limit,
+            ..LinkFacts::default()
+        };
+        let links = vec![link("a", holds[0]), link("b", holds[1])];
+        run.facts.topology = Some(Topology { links, ..Topology::default() });
+        let warnings = run.summary().warnings;
+        warnings.iter().find(|warning| warning.cause().contains("the queue of")).map(|warning| warning.cause())
+    };
+    let second = 1_000_000_000;
+    assert_eq!(
+        warned([second, 30 * second], Some(784 * second)).as_deref(),
+        Some("the queue of b held up to 30.0 s of traffic; its limit (drop-tail 65000p) allows 784 s")
+    );
+    assert_eq!(warned([second, second / 2], Some(784 * second)), None, "not deep");
+    assert_eq!(warned([2 * second, 0], Some(2 * second)), None, "no deeper than that");
+    assert_eq!(warned([2 * second, 0], None), None, "it drops for other reasons");
+}
+
     // Requests of a hundredth of the load may be twice as many.
     assert_eq!(reasons([1_000_000, 10_000], [1_000_000, 20_000]), [""; 0]);
     assert_eq!(reasons([0, 0], [0, 0]), [""; 0]);
