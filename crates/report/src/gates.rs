@@ -365,6 +365,7 @@ pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -
     warnings.extend(captured_twice(&run.facts));
     warnings.extend(other_payload(run));
     warnings.extend(unseen_payload(run));
+    warnings.extend(missing_payload(run));
     warnings.extend(left_out_payload(run));
     warnings.extend(short_window(run));
     warnings.extend(with_original.filter(|_| run.facts.changes.is_empty()).and_then(few_compared));
@@ -374,7 +375,6 @@ pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -
     warnings
 }
 
-/// Says that the original holds many packets more than once.
 /// Nanoseconds of traffic in a queue from which on it is deep: TCP sends again what takes longer, before its first sample of a round trip
 /// (RFC 6298 section 2).
 const DEEP: u64 = 1_000_000_000;
@@ -390,6 +390,7 @@ fn deep_queue(facts: &Facts) -> Option<Warning> {
     (holds_ns > DEEP && limit_ns > DEEP_LIMIT).then_some(Warning::DeepQueue { link, holds_ns, limit_ns, queue })
 }
 
+/// Says that the original holds many packets more than once.
 fn captured_twice(facts: &Facts) -> Option<Warning> {
     let copies = facts.original.as_ref()?.copies;
     copies.is_doubtful().then(|| Warning::CapturedTwice { packets: copies.packets, share: copies.share() })
@@ -441,6 +442,20 @@ fn unseen_payload(run: &Run) -> Option<Warning> {
     let unseen = sum([of_replayed, payload.set_aside.acknowledged_bytes]);
     let captured = replayed.saturating_add(unseen);
     differs(captured, replayed, captured).then_some(Warning::UnseenPayload { acknowledged_bytes: unseen })
+}
+
+/// Says that the capture lacks much that nobody acknowledged, and that this is not replayed (`--missing all` replays it).
+fn missing_payload(run: &Run) -> Option<Warning> {
+    let payload = run.facts.original.as_ref()?.replayed_payload();
+    let (sent, _) = payload.with_set_aside();
+    let lacking = |of: &Payload| of.missing.saturating_sub(of.acknowledged.max(of.replayed_missing()));
+    let of_set_aside = payload.set_aside.missing_bytes.saturating_sub(payload.set_aside.acknowledged_bytes);
+    let missing_bytes = [lacking(&payload.initiator), lacking(&payload.acceptor), of_set_aside]
+        .into_iter()
+        .fold(0, u64::saturating_add);
+    let all = sent.captured.saturating_add(sent.missing);
+    let share = missing_bytes as f64 / all.max(1) as f64;
+    (share > MOST_OTHER_PAYLOAD).then_some(Warning::MissingPayload { missing_bytes, share })
 }
 
 /// Says that much of the captured payload is left out with connections of which bytes are missing.

@@ -199,6 +199,13 @@ pub enum Warning {
         /// Those bytes.
         acknowledged_bytes: u64,
     },
+    /// The capture lacks much payload that nobody acknowledged, and it is not replayed.
+    MissingPayload {
+        /// Those bytes.
+        missing_bytes: u64,
+        /// Their share of the payload that was sent.
+        share: f64,
+    },
     /// Connections of which the capture lacks bytes were left out.
     LeftOutPayload {
         /// Payload that was captured of them.
@@ -319,6 +326,7 @@ impl Warning {
                 | Warning::OtherPayload { .. }
                 | Warning::LeftOutPayload { .. }
                 | Warning::UnseenPayload { .. }
+                | Warning::MissingPayload { .. }
                 | Warning::FewCompared { .. }
         )
     }
@@ -342,18 +350,18 @@ impl Warning {
             Warning::DroppedDatagrams { class, link, .. } => [Some(class), None, link.as_deref()],
             Warning::ImplausibleRetransmissions { class, .. }
             | Warning::Bufferbloat { class, .. }
+            | Warning::StandingQueue { class, .. }
             | Warning::LongRoundTrips { class, .. } => [Some(class), None, None],
             Warning::OtherPayload { from_side, .. } => [None, *from_side, None],
+            Warning::DeepQueue { link, .. } => [None, None, Some(link)],
             _ => [None; 3],
         }
     }
 
     /// What is the matter.
     pub fn cause(&self) -> String {
-            | Warning::StandingQueue { class, .. }
         let percent = |share: &f64| format!("{} %", three_digits(share * 100.0));
         match self {
-            Warning::DeepQueue { link, .. } => [None, None, Some(link)],
             Warning::NothingEnded { started: 0 } => "no connection started within the window".to_owned(),
             Warning::NothingEnded { started } => format!("none of {started} connections ended"),
             Warning::NothingDelivered { flows } => {
@@ -419,14 +427,6 @@ impl Warning {
                 percent(share),
                 Unit::Time.show(*queueing_ns as f64)
             ),
-            Warning::LongRoundTrips { class, share, round_trip_ns, first_timeout_ns } => format!(
-                "long round trips: {} of the data packets of {class} were retransmissions; a round trip takes {} in the mean, and the \
-                 first retransmission timeout is {}",
-                percent(share),
-                Unit::Time.show(*round_trip_ns as f64),
-                Unit::Time.show(*first_timeout_ns as f64)
-            ),
-            Warning::DroppedDatagrams { class, share, link } => {
             Warning::StandingQueue { class, share, link, holds_ns } => format!(
                 "bufferbloat: {} of the data packets of {class} were retransmissions; most of them did not arrive, because the queue of {link} \
                  held {} of traffic, and retransmission timers expired meanwhile",
@@ -438,11 +438,24 @@ impl Warning {
                 Unit::Time.show(*holds_ns as f64),
                 Unit::Time.show(*limit_ns as f64)
             ),
+            Warning::LongRoundTrips { class, share, round_trip_ns, first_timeout_ns } => format!(
+                "long round trips: {} of the data packets of {class} were retransmissions; a round trip takes {} in the mean, and the \
+                 first retransmission timeout is {}",
+                percent(share),
+                Unit::Time.show(*round_trip_ns as f64),
+                Unit::Time.show(*first_timeout_ns as f64)
+            ),
+            Warning::DroppedDatagrams { class, share, link } => {
                 format!("overload: {}", dropped(&format!("datagrams of {class}"), *share, link.as_deref()))
             }
             Warning::UnseenPayload { acknowledged_bytes } => format!(
                 "doubtful: {} of acknowledged payload are not replayed: of the sides that sent them no data was captured",
                 Unit::Bytes.show(*acknowledged_bytes as f64)
+            ),
+            Warning::MissingPayload { missing_bytes, share } => format!(
+                "doubtful: {} of payload ({}) are missing from the capture and not replayed: nobody acknowledged them",
+                Unit::Bytes.show(*missing_bytes as f64),
+                percent(share)
             ),
             Warning::LeftOutPayload { left_out_bytes, replayed_bytes } => {
                 let [left_out, replayed] =
@@ -516,6 +529,9 @@ impl Warning {
                 Some("if this is not what was meant, give the link a higher rate or the datagrams a lower one")
             }
             Warning::LeftOutPayload { .. } => Some("capture without losses"),
+            Warning::MissingPayload { .. } => {
+                Some("capture without losses, or replay them too with --missing all and compare")
+            }
             Warning::UnseenPayload { .. } => Some("capture both directions of the link, without losses"),
             Warning::CapturedTwice { .. } => Some("remove copies from the capture (editcap -d), and extract it again"),
             Warning::ShortWindow { .. } => Some("make measure.window longer"),

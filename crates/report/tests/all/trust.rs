@@ -75,6 +75,16 @@ fn doubts_take_the_green_away() {
             original.set_aside_bytes.insert("connections-missing-bytes".into(), bytes);
         }
     };
+    // Beside it so much that was acknowledged in one-way captures, or that nobody acknowledged.
+    let lacking = |acknowledged: u64, missing: u64| {
+        move |run: &mut Run| {
+            let payload = &mut run.facts.original.as_mut().unwrap().payload;
+            (payload.initiator.captured, payload.initiator.replayed) = (1_000_000, 1_000_000);
+            payload.initiator.missing = missing;
+            payload.set_aside.connections = 1;
+            (payload.set_aside.missing_bytes, payload.set_aside.acknowledged_bytes) = (acknowledged, acknowledged);
+        }
+    };
     let doubted = [
         with(&|run| {
             run.facts.plausibility =
@@ -93,6 +103,8 @@ fn doubts_take_the_green_away() {
             (payload.acceptor.missing, payload.acceptor.acknowledged) = (30_000, 30_000);
         }),
         with(&left_out(25_000)),
+        with(&lacking(0, 25_000)),
+        with(&lacking(25_000, 0)),
     ];
     for run in &doubted {
         let verdict = run.summary().verdict;
@@ -106,6 +118,8 @@ fn doubts_take_the_green_away() {
     }
     let within = [
         with(&left_out(15_000)),
+        with(&lacking(0, 15_000)),
+        with(&lacking(15_000, 0)),
         with(&|run| run.facts.drawn_payload = Some(DrawnPayload::new([1_000, 300], [1_019, 300]))),
         with(&|run| run.facts.plausibility = lossy(400, 1.5, 450)),
     ];
@@ -114,20 +128,6 @@ fn doubts_take_the_green_away() {
     }
 }
 
-/// What counts is the difference beside the busier direction's bytes; the side is named.
-#[test]
-fn drawn_payload_is_checked_in_both_directions() {
-    let mut run = made_up("drawn", 1.0);
-    let mut reasons = |asked, drawn| {
-        run.facts.drawn_payload = Some(DrawnPayload::new(asked, drawn));
-        run.summary().verdict.plausible.reasons
-    };
-    let quieter = reasons([100_000, 1_000_000], [960_000, 1_000_000]);
-    let said = "doubtful: 960 kB of payload are replayed from the left where load and structure ask for 100 kB";
-    assert_eq!(quieter, [said]);
-    assert_eq!(reasons([1_000_000, 100_000], [1_000_000, 121_000]).len(), 1, "more");
-    assert_eq!(reasons([1_000_000, 100_000], [1_000_000, 79_000]).len(), 1, "less");
-    assert_eq!(reasons([1_000_000, 100_000], [1_030_000, 130_000]).len(), 2);
 /// A queue that held more than a second of traffic, and may hold more than two; the deepest one is named.
 #[test]
 fn a_deep_queue_is_warned_of() {
@@ -155,6 +155,20 @@ fn a_deep_queue_is_warned_of() {
     assert_eq!(warned([2 * second, 0], None), None, "it drops for other reasons");
 }
 
+/// What counts is the difference beside the busier direction's bytes; the side is named.
+#[test]
+fn drawn_payload_is_checked_in_both_directions() {
+    let mut run = made_up("drawn", 1.0);
+    let mut reasons = |asked, drawn| {
+        run.facts.drawn_payload = Some(DrawnPayload::new(asked, drawn));
+        run.summary().verdict.plausible.reasons
+    };
+    let quieter = reasons([100_000, 1_000_000], [960_000, 1_000_000]);
+    let said = "doubtful: 960 kB of payload are replayed from the left where load and structure ask for 100 kB";
+    assert_eq!(quieter, [said]);
+    assert_eq!(reasons([1_000_000, 100_000], [1_000_000, 121_000]).len(), 1, "more");
+    assert_eq!(reasons([1_000_000, 100_000], [1_000_000, 79_000]).len(), 1, "less");
+    assert_eq!(reasons([1_000_000, 100_000], [1_030_000, 130_000]).len(), 2);
     // Requests of a hundredth of the load may be twice as many.
     assert_eq!(reasons([1_000_000, 10_000], [1_000_000, 20_000]), [""; 0]);
     assert_eq!(reasons([0, 0], [0, 0]), [""; 0]);
