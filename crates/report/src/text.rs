@@ -353,7 +353,7 @@ fn preamble(runs: &[&Run]) -> Vec<(String, String)> {
     };
     parts.push(Unit::Time.show(long.saturating_sub(jumps) as f64));
     if jumps > 0 {
-        let rates = if measured.has_clock_jumps() { ": no rates" } else { "" };
+        let rates = if measured.has_clock_jumps() { ": no rates over time" } else { "" };
         parts.push(format!("the clock jumps by {}{rates}", Unit::Time.show(jumps as f64)));
     }
     if partial {

@@ -11,7 +11,7 @@ use flowloom_models::Variation;
 use flowloom_report::loops::{Loops, Scope};
 use flowloom_report::{Facts, HostFacts, Original, Summary};
 use flowloom_sim::Config;
-use flowloom_store::workload::{PayloadFacts, TrafficFacts};
+use flowloom_store::workload::{CaptureFacts, CopyFacts, PayloadFacts, TrafficFacts};
 
 use crate::clock::{self, Stopwatch};
 use crate::experiment::{self, LossChoice, Quantity, RateChoice};
@@ -99,7 +99,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         again: again::facts(plan, options),
         provenance: provenance(source),
         interrupted: summary.interrupted || source.interrupted,
-        warnings: (capture.warnings.iter().cloned()).chain(own.iter().map(Warning::to_string)).collect(),
+        warnings: (told_of(capture).cloned()).chain(own.iter().map(Warning::to_string)).collect(),
         changes: changes(&plan.experiment, source),
         drawn_payload: source.payload,
         of_model: source.is_of_model(),
@@ -129,6 +129,13 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         topology: Some(topology),
         live: observed.zip(live.as_ref()).map(|(observed, options)| live::facts(observed, options)),
     }
+}
+
+/// What reading the original warned of, without what the run doubts itself.
+fn told_of(capture: &CaptureFacts) -> impl Iterator<Item = &String> {
+    let CopyFacts { packets, .. } = capture.copies;
+    let doubted = Warning::CapturedTwice { packets, share: capture.copies.share() }.to_string();
+    capture.warnings.iter().filter(move |warning| **warning != doubted)
 }
 
 /// The window lies behind the end of what the source has, or reaches beyond it.
