@@ -295,6 +295,13 @@ pub enum Warning {
         /// Why the rest could not be written.
         why: String,
     },
+    /// The queue of a planned run may fill, and then holds far more than a network's does.
+    DeepLimit {
+        /// The queue, in words.
+        queue: String,
+        /// How long the link takes to send a full queue.
+        time: Duration,
+    },
     /// Waits of another tool's vectors contain a transit that the vectors do not tell (methods A.5.10).
     WaitsNotCorrected {
         /// How many connections.
@@ -365,9 +372,9 @@ fn first_malformed(file: &str, Problem { message, offset, text, .. }: &Problem) 
 impl Warning {
     /// The warning about payload that a capture lacks, if it is much; `missing` says what becomes of it.
     pub(crate) fn of_missing_bytes(facts: &PayloadFacts, missing: Missing) -> Option<Warning> {
-        let payload = facts.total();
+        let (payload, connections) = facts.with_set_aside();
         let is_much = missing != Missing::Skip && payload.missing_share() >= DOUBTFUL_MISSING_SHARE;
-        is_much.then_some(Warning::MissingBytes { payload, connections: facts.connections_with_missing })
+        is_much.then_some(Warning::MissingBytes { payload, connections })
     }
 
     /// The kind of warning, for programs: a word that stays the same. Warnings of one kind may have several causes.
@@ -422,6 +429,7 @@ impl Warning {
             Warning::TotalsOnly { .. } | Warning::TotalsReplayed { .. } => "totals_only",
             Warning::RecordEnds { .. } | Warning::WindowBehindRecord { .. } => "record_ends",
             Warning::CaptureIncomplete { .. } => "capture_incomplete",
+            Warning::DeepLimit { .. } => "deep_limit",
             Warning::WaitsNotCorrected { .. } => "waits_not_corrected",
             Warning::DatagramsNotReplayed { .. } => "datagrams_not_replayed",
             Warning::DatagramsEvened { .. } => "datagrams_evened",
@@ -479,6 +487,10 @@ impl Warning {
                 thousands(*connections)
             ),
             Warning::CaptureIncomplete { name, why } => format!("{name} ends before the run does: {why}"),
+            Warning::DeepLimit { queue, time } => format!(
+                "the queue of the bottleneck may fill, and its limit ({queue}) allows {} of traffic",
+                Unit::Time.show(time.as_nanos() as f64)
+            ),
             Warning::WaitsNotCorrected { connections } => format!(
                 "the waits of {} contain a round trip that the input does not tell; the replay waits for it twice",
                 counted(*connections, "connection")

@@ -287,6 +287,11 @@ pub struct LinkFacts {
     pub queue_mean_packets: f64,
     /// The most that waited.
     pub queue_max_packets: u64,
+    /// How long the line takes to send the most bytes that waited; null without a rate.
+    pub queue_max_ns: Option<u64>,
+    /// How long it takes to send all that the queue's limit allows, of a limit in packets as large as they were in the mean; null without a
+    /// rate, and of queues that drop for other reasons than their limit.
+    pub queue_limit_ns: Option<u64>,
 }
 
 fn is_zero(value: &u64) -> bool {
@@ -318,7 +323,8 @@ pub struct Original {
     /// Bytes of that, by the same reasons: payload of connections and flows, length on the wire of packets. Of a workload that was drawn
     /// from the original, in proportion to its payload.
     pub set_aside_bytes: BTreeMap<String, u64>,
-    /// The most that passed from one side in one second, link headers included; null where nobody saw packets.
+    /// The most that passed from one side in one second, of the packets that are replayed, link headers included; null where nobody saw
+    /// packets.
     pub busiest_second_bits_per_second: Option<u64>,
     /// Its bytes by how they are replayed; null in runs of earlier versions.
     pub loops: Option<Loops>,

@@ -361,9 +361,11 @@ pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -
     warnings.extend(run.facts.plausibility.iter().flat_map(Plausibility::warnings));
     warnings.extend(run.facts.classes.iter().filter_map(dropped_datagrams));
     warnings.extend(run.facts.classes.iter().filter_map(waiting_datagrams));
+    warnings.extend(deep_queue(&run.facts));
     warnings.extend(captured_twice(&run.facts));
     warnings.extend(other_payload(run));
     warnings.extend(unseen_payload(run));
+    warnings.extend(missing_payload(run));
     warnings.extend(left_out_payload(run));
     warnings.extend(short_window(run));
     warnings.extend(with_original.filter(|_| run.facts.changes.is_empty()).and_then(few_compared));
@@ -371,6 +373,21 @@ pub fn warnings(run: &Run, gates: &[Gate], with_original: Option<&Comparison>) -
     warnings.extend(notes.map(|text| Warning::Kernel { text: text.clone() }));
     warnings.extend(run.facts.warnings.iter().map(|text| Warning::Other { text: text.clone() }));
     warnings
+}
+
+/// Nanoseconds of traffic in a queue from which on it is deep: TCP sends again what takes longer, before its first sample of a round trip
+/// (RFC 6298 section 2).
+const DEEP: u64 = 1_000_000_000;
+
+/// A limit that allows more than this many nanoseconds of traffic drops next to nothing: a sender's first timer has expired twice by then.
+pub const DEEP_LIMIT: u64 = 2 * DEEP;
+
+/// Says that the deepest queue was deep, and its limit allows it to become far deeper.
+fn deep_queue(facts: &Facts) -> Option<Warning> {
+    let deepest = facts.topology.as_ref()?.links.iter().max_by_key(|link| link.queue_max_ns)?;
+    let (holds_ns, limit_ns) = deepest.queue_max_ns.zip(deepest.queue_limit_ns)?;
+    let (link, queue) = (deepest.name.clone(), deepest.queue.clone());
+    (holds_ns > DEEP && limit_ns > DEEP_LIMIT).then_some(Warning::DeepQueue { link, holds_ns, limit_ns, queue })
 }
 
 /// Says that the original holds many packets more than once.
@@ -421,9 +438,24 @@ fn unseen_payload(run: &Run) -> Option<Warning> {
     let ends = [&payload.initiator, &payload.acceptor];
     let sum = |numbers: [u64; 2]| numbers[0].saturating_add(numbers[1]);
     let replayed = sum(ends.map(|end| end.replayed));
-    let unseen = sum(ends.map(|end| end.acknowledged.saturating_sub(end.replayed_missing())));
+    let of_replayed = sum(ends.map(|end| end.acknowledged.saturating_sub(end.replayed_missing())));
+    let unseen = sum([of_replayed, payload.set_aside.acknowledged_bytes]);
     let captured = replayed.saturating_add(unseen);
     differs(captured, replayed, captured).then_some(Warning::UnseenPayload { acknowledged_bytes: unseen })
+}
+
+/// Says that the capture lacks much that nobody acknowledged, and that this is not replayed (`--missing all` replays it).
+fn missing_payload(run: &Run) -> Option<Warning> {
+    let payload = run.facts.original.as_ref()?.replayed_payload();
+    let (sent, _) = payload.with_set_aside();
+    let lacking = |of: &Payload| of.missing.saturating_sub(of.acknowledged.max(of.replayed_missing()));
+    let of_set_aside = payload.set_aside.missing_bytes.saturating_sub(payload.set_aside.acknowledged_bytes);
+    let missing_bytes = [lacking(&payload.initiator), lacking(&payload.acceptor), of_set_aside]
+        .into_iter()
+        .fold(0, u64::saturating_add);
+    let all = sent.captured.saturating_add(sent.missing);
+    let share = missing_bytes as f64 / all.max(1) as f64;
+    (share > MOST_OTHER_PAYLOAD).then_some(Warning::MissingPayload { missing_bytes, share })
 }
 
 /// Says that much of the captured payload is left out with connections of which bytes are missing.

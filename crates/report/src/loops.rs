@@ -12,6 +12,8 @@ use flowloom_store::workload::{FlowFacts, TrafficFacts, WorkloadFacts};
 
 use crate::facts::Facts;
 use crate::metric::Unit;
+use crate::run::Run;
+use crate::workload_mark::WorkloadMark;
 
 /// What bytes are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,6 +124,21 @@ impl Loops {
         Loops { counted, closed_bytes, open_bytes, left_out_bytes: sum(left_out.values().copied()), left_out }
     }
 
+    /// Those of two runs together.
+    fn plus(mut self, other: &Loops) -> Loops {
+        let so_far = [
+            (&mut self.closed_bytes, other.closed_bytes),
+            (&mut self.open_bytes, other.open_bytes),
+            (&mut self.left_out_bytes, other.left_out_bytes),
+        ];
+        so_far.into_iter().for_each(|(bytes, more)| *bytes = sum([*bytes, more]));
+        for (reason, more) in &other.left_out {
+            let bytes = self.left_out.entry(reason.clone()).or_default();
+            *bytes = sum([*bytes, *more]);
+        }
+        self
+    }
+
     /// All bytes.
     pub fn captured_bytes(&self) -> u64 {
         sum([self.closed_bytes, self.open_bytes, self.left_out_bytes])
@@ -211,6 +228,31 @@ impl Feedback {
         let original = facts.original.as_ref().and_then(|original| original.loops.clone());
         let clocked_share = facts.original.as_ref().and_then(|original| original.payload.clocked_share());
         Feedback { original, sources: SourceLoops::of(facts), clocked_share }
+    }
+
+    /// That of several runs of one experiment: of runs that replay one draw of a workload that of any, of draws the bytes of all. `None`
+    /// without runs.
+    pub(crate) fn of_runs(runs: &[&Run]) -> Option<Feedback> {
+        let (first, others) = runs.split_first()?;
+        let mut all = Feedback::of(&first.facts);
+        if WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload)) {
+            return Some(all);
+        }
+        let clocked = |run: &Run| run.facts.original.as_ref().and_then(|original| original.payload.clocked_bytes);
+        let replayed = |run: &Run| run.facts.original.as_ref().map_or(0, |original| original.payload.total().replayed);
+        let released: Option<Vec<u64>> = runs.iter().map(|run| clocked(run)).collect();
+        let of = sum(runs.iter().map(|run| replayed(run)));
+        all.clocked_share = released.filter(|_| of > 0).map(|released| sum(released.into_iter()) as f64 / of as f64);
+        for run in others {
+            let Feedback { original, sources, .. } = Feedback::of(&run.facts);
+            all.original = all.original.zip(original).map(|(one, other)| one.plus(&other));
+            let SourceLoops { closed_bytes, open_bytes } = all.sources;
+            all.sources = SourceLoops {
+                closed_bytes: sum([closed_bytes, sources.closed_bytes]),
+                open_bytes: sum([open_bytes, sources.open_bytes]),
+            };
+        }
+        Some(all)
     }
 
     /// What releases the bytes of connections, in words; `None` where that is not known.

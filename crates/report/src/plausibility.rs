@@ -132,6 +132,22 @@ pub struct ClassPlausibility {
     pub round_trip_ns: u64,
     /// The retransmission timeout of its TCP before the first sample of the round-trip time.
     pub first_timeout_ns: u64,
+    /// Where most of its data packets did not arrive although few were dropped: the queue that holds them; absent elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub standing: Option<StandingQueue>,
+    /// Its TCP has no SACK: after a timeout it sends again what it had on the way, arrived or not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub without_sack: bool,
+}
+
+/// A queue in which most of a class's data packets wait when the run ends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StandingQueue {
+    /// The link that it is in front of.
+    pub link: String,
+    /// How long the link takes to send what waited there at most.
+    pub holds_ns: u64,
 }
 
 /// TCP packets of one direction.
@@ -181,8 +197,11 @@ impl Plausibility {
         });
         let retransmissions = self.classes.iter().filter(|class| class.is_repetitive()).map(|class| {
             let (share, name) = (class.retransmitted_share.unwrap_or_default(), class.class.clone());
-            if class.is_bloated() {
+            let standing = class.standing.clone().filter(|standing| class.is_bloated_by(standing.holds_ns));
+            if class.is_bloated_by(class.queueing_ns) {
                 Warning::Bufferbloat { class: name, share, queueing_ns: class.queueing_ns }
+            } else if let Some(StandingQueue { link, holds_ns }) = standing {
+                Warning::StandingQueue { class: name, share, link, holds_ns }
             } else if class.is_of_long_round_trips() {
                 let ClassPlausibility { round_trip_ns, first_timeout_ns, .. } = *class;
                 Warning::LongRoundTrips { class: name, share, round_trip_ns, first_timeout_ns }
@@ -225,6 +244,12 @@ impl DirectionPlausibility {
         self.packets >= LEAST_PACKETS && self.dropped_share.is_some_and(|share| share > MOST_DROPPED)
     }
 
+    /// The windows of all loss events together, in segments: without SACK a timeout in each may send them again.
+    fn lossy_windows(&self) -> f64 {
+        let events = self.loss_event_rate.unwrap_or_default() * self.packets as f64;
+        events * self.lossy_window_segments.unwrap_or_default()
+    }
+
     /// Whether no more than a fifth is dropped of what flows sent after their first flights: of these a sender does not know before a round
     /// trip that it lost anything, however much that was.
     fn is_of_first_flights(&self) -> bool {
@@ -261,13 +286,15 @@ impl ClassPlausibility {
     /// Retransmissions that drops explain.
     fn due_to_drops(&self) -> f64 {
         let dropped = |from: &DirectionPlausibility| from.dropped_packets + from.dropped_acknowledgements;
-        MOST_FOR_A_DROP * (dropped(&self.from_left) + dropped(&self.from_right)) as f64
+        let windows =
+            if self.without_sack { self.from_left.lossy_windows() + self.from_right.lossy_windows() } else { 0.0 };
+        MOST_FOR_A_DROP * (dropped(&self.from_left) + dropped(&self.from_right)) as f64 + windows
     }
 
     /// Whether the rest is sent again because packets wait in queues for longer than the retransmission timeout: each time that a timer
     /// expires meanwhile it sends every segment again at most once.
-    fn is_bloated(&self) -> bool {
-        self.queueing_ns > self.timeout_ns && self.is_due_to(expiries(self.queueing_ns, self.timeout_ns))
+    fn is_bloated_by(&self, waits_ns: u64) -> bool {
+        waits_ns > self.timeout_ns && self.is_due_to(expiries(waits_ns, self.timeout_ns))
     }
 
     /// Whether the rest is sent again because a round trip takes longer than the timeout that holds until the first sample of one: of what
@@ -509,6 +536,45 @@ mod tests {
             let [warning] = &waiting(queueing, retransmissions)[..] else { panic!() };
             assert!(warning.is_doubt(), "{queueing} {retransmissions}");
         }
+    }
+
+    /// Nothing arrived: 200 s are nine timeouts of 0.2 s, and a queue holds so much.
+    #[test]
+    fn a_queue_that_holds_all_packets_is_named_and_not_doubted() {
+        let held = |holds_ns, retransmissions| {
+            let mut found = class(1_000, 0, 1_000, retransmissions);
+            found.classes[0].timeout_ns = 200_000_000;
+            found.classes[0].standing = Some(StandingQueue { link: "uplink".into(), holds_ns });
+            found.warnings()
+        };
+        let [warning] = &held(200_000_000_000, 890)[..] else { panic!() };
+        assert!(!warning.is_doubt());
+        assert_eq!(
+            warning.cause(),
+            "bufferbloat: 89.0 % of the data packets of web were retransmissions; most of them did not arrive, because the queue of uplink \
+             held 200 s of traffic, and retransmission timers expired meanwhile"
+        );
+        for (holds_ns, retransmissions) in [(200_000_000_000, 901), (100_000_000, 300)] {
+            let [warning] = &held(holds_ns, retransmissions)[..] else { panic!() };
+            assert!(warning.is_doubt(), "{holds_ns} {retransmissions}");
+        }
+    }
+
+    /// 18 loss events in 1,000 packets, of 14 segments each: without SACK a timeout sends these again.
+    #[test]
+    fn windows_sent_again_without_sack_are_no_doubt() {
+        let doubted = |without_sack, retransmissions| {
+            let mut found = class(1_000, 127, 1_000, retransmissions);
+            let class = &mut found.classes[0];
+            (class.ignores_losses, class.without_sack) = (true, without_sack);
+            class.from_left.lossy_window_segments = Some(14.0);
+            class.from_left.loss_event_rate = Some(0.018);
+            found.warnings().iter().any(Warning::is_doubt)
+        };
+        assert_eq!(
+            [(true, 360), (false, 360), (true, 506), (true, 507)].map(|(w, r)| doubted(w, r)),
+            [false, true, false, true]
+        );
     }
 
     /// 10 s are three timeouts of 1 s: 1, 2, 4 s after each other.

@@ -438,7 +438,9 @@ impl Measurements {
 
     /// Takes an ADU. Their sizes are only compared with an original's: a run without one ([`Self::has_original`]) needs none.
     pub fn adu(&mut self, row: &AduRow) {
-        if let Some(class) = self.class(row.connection).filter(|_| row.first.is_none_or(|first| self.holds(first))) {
+        // Of vectors nobody knows when their ADUs pass: the replay's count too where they pass behind the window.
+        let counts = |row: &AduRow| !self.has_original || row.first.is_none_or(|first| self.holds(first));
+        if let Some(class) = self.class(row.connection).filter(|_| counts(row)) {
             self.adu_sizes.add(row.point, row.bytes, class);
             if let (Some(first), Some(last)) = (row.first, row.last) {
                 let (adus, total) = &mut self.adu_spans[row.point as usize];

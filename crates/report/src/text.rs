@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::three_digits;
+use flowloom_core::workload::Payload;
 
 use crate::answer::{Answer, Distance};
 use crate::compare::{Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement, Outcome};
@@ -17,6 +18,7 @@ use crate::summary::Summary;
 use crate::verdict::{Light, Verdict};
 use crate::warning::Warning;
 use crate::words::{by_pattern, counted, thousands};
+use crate::workload_mark::WorkloadMark;
 
 /// How wide lines may get.
 pub const WIDTH: usize = 100;
@@ -26,7 +28,7 @@ pub const WIDTH: usize = 100;
 pub fn run_text(run: &Run, conclusion: &Conclusion, colour: bool) -> String {
     let mut text = String::new();
     feedback(&mut text, &conclusion.summary.feedback);
-    for (head, body) in preamble(run) {
+    for (head, body) in preamble(&[run]) {
         wrap(&mut text, &head, &body);
     }
     text.push('\n');
@@ -48,12 +50,17 @@ pub fn run_text(run: &Run, conclusion: &Conclusion, colour: bool) -> String {
 pub fn seeds_text(runs: &[Run], conclusions: &[Conclusion], colour: bool) -> String {
     let mut text = String::new();
     let Some(first) = runs.first() else { return text };
-    feedback(&mut text, &Feedback::of(&first.facts));
-    for (head, body) in preamble(first) {
+    let all: Vec<&Run> = runs.iter().collect();
+    feedback(&mut text, &Feedback::of_runs(&all).unwrap_or_else(|| Feedback::of(&first.facts)));
+    for (head, body) in preamble(&all) {
         wrap(&mut text, &head, &body);
     }
     let seeds: Vec<String> = runs.iter().map(|run| run.facts.seed.to_string()).collect();
-    wrap(&mut text, "seeds         ", &format!("{} (above: the first; each has its folder)", seeds.join(", ")));
+    let above = match WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload)) {
+        true => "above: the first",
+        false => "above: bytes of all draws; least to most of one; the rest of the first",
+    };
+    wrap(&mut text, "seeds         ", &format!("{} ({above}; each has its folder)", seeds.join(", ")));
     let _ = writeln!(text, "\n{}", over_seeds_text(runs));
     if let Some(worst) = worst_of_seeds(runs, conclusions) {
         verdict(&mut text, &worst.told("seed"), worst.owners("seed"), colour);
@@ -288,16 +295,54 @@ pub fn rules_text(found: &[RuleFound], colour: bool) -> String {
     text
 }
 
-/// The lines above the table: (head, what follows it).
-fn preamble(run: &Run) -> Vec<(String, String)> {
+/// A number of each of several runs: one if all have the same, else the least and the most.
+fn range<'a>(runs: &[&'a Run], of: impl Fn(&'a Run) -> u64, show: impl Fn(u64) -> String) -> String {
+    let values = || runs.iter().map(|run| of(run));
+    match (values().min().unwrap_or_default(), values().max().unwrap_or_default()) {
+        (least, most) if least == most => show(least),
+        (least, most) => format!("{} to {}", show(least), show(most)),
+    }
+}
+
+/// How many connections began, by pattern.
+fn connections(runs: &[&Run]) -> String {
+    let started = |run: &Run| run.measurements.outcomes.started();
+    let kinds = |run: &Run| {
+        let totals_only = run.facts.original.as_ref().map_or(0, |original| original.totals_only);
+        let sequential = run.measurements.sequential;
+        by_pattern(sequential.saturating_sub(totals_only), started(run) - sequential, totals_only)
+    };
+    match runs {
+        [run, others @ ..] if others.iter().all(|other| kinds(other) == kinds(run)) => {
+            format!("{} ({})", counted(started(run), "TCP connection"), kinds(run))
+        }
+        _ => format!("{} TCP connections", range(runs, |run| started(run), thousands)),
+    }
+}
+
+/// What the capture lacks of what is replayed, of draws together; `None` if it lacks nothing.
+fn missing(runs: &[&Run]) -> Option<String> {
+    let is_one_draw = WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload));
+    let told = if is_one_draw { &runs[..1.min(runs.len())] } else { runs };
+    let payloads = told.iter().filter_map(|run| run.facts.original.as_ref());
+    let (sent, connections) = payloads
+        .map(|original| original.replayed_payload().with_set_aside())
+        .fold((Payload::default(), 0), |(sent, connections): (Payload, u64), (more, other)| {
+            (sent + more, connections.saturating_add(other))
+        });
+    (sent.missing > 0).then(|| missing_text(&sent, connections))
+}
+
+/// The lines above the table, of one run or of the draws of several: (head, what follows it). What draws do not differ in is of the first.
+fn preamble(runs: &[&Run]) -> Vec<(String, String)> {
+    let Some(&run) = runs.first() else { return Vec::new() };
     let measured = &run.measurements;
-    let started = measured.outcomes.started();
-    let concurrent = started - measured.sequential;
     let length = measured.window.1.since(measured.window.0);
     let mut parts = Vec::new();
     // Vector files of other tools do not say how many there were.
-    if let Some(original) = run.facts.original.as_ref().filter(|original| original.packets > 0) {
-        parts.push(format!("{} packets", thousands(original.packets)));
+    if run.facts.original.as_ref().is_some_and(|original| original.packets > 0) {
+        let packets = |run: &Run| run.facts.original.as_ref().map_or(0, |original| original.packets);
+        parts.push(format!("{} packets", range(runs, packets, thousands)));
     }
     // Packets are those of the whole original; with a window of a part of it, its length is told with the connections.
     let partial = run.facts.original.as_ref().is_some_and(|original| original.duration_ns > length.as_nanos());
@@ -308,17 +353,16 @@ fn preamble(run: &Run) -> Vec<(String, String)> {
     };
     parts.push(Unit::Time.show(long.saturating_sub(jumps) as f64));
     if jumps > 0 {
-        let rates = if measured.has_clock_jumps() { ": no rates" } else { "" };
+        let rates = if measured.has_clock_jumps() { ": no rates over time" } else { "" };
         parts.push(format!("the clock jumps by {}{rates}", Unit::Time.show(jumps as f64)));
     }
     if partial {
         let (start, end) = measured.window;
         parts.push(format!("window {}-{}", start.since(Time::ZERO), end.since(Time::ZERO)));
     }
-    let totals_only = run.facts.original.as_ref().map_or(0, |original| original.totals_only);
-    let kinds = by_pattern(measured.sequential.saturating_sub(totals_only), concurrent, totals_only);
-    parts.push(format!("{} ({kinds})", counted(started, "TCP connection")));
-    parts.push(format!("{} payload", Unit::Bytes.show(measured.payload_bytes as f64)));
+    parts.push(connections(runs));
+    let bytes = |bytes: u64| Unit::Bytes.show(bytes as f64);
+    parts.push(format!("{} payload", range(runs, |run| run.measurements.payload_bytes, bytes)));
     let source = run.facts.source_name().unwrap_or("workload");
     let mut lines = vec![(format!("{source:14}"), parts.join(", "))];
     if run.facts.has_only_sources() {
@@ -329,11 +373,7 @@ fn preamble(run: &Run) -> Vec<(String, String)> {
     if let Some(original) = run.facts.original.as_ref().filter(|original| !original.set_aside.is_empty()) {
         lines.push(("  set aside   ".to_owned(), original.set_aside_text()));
     }
-    let payload = run.facts.original.as_ref().map(|original| *original.replayed_payload()).unwrap_or_default();
-    if payload.total().missing > 0 {
-        let text = missing_text(&payload.total(), payload.connections_with_missing);
-        lines.push(("  missing     ".to_owned(), text));
-    }
+    lines.extend(missing(runs).map(|text| ("  missing     ".to_owned(), text)));
     let mut how: Vec<String> = [&run.facts.driver, &run.facts.model, &run.facts.network]
         .into_iter()
         .filter(|part| !part.is_empty())

@@ -172,10 +172,39 @@ pub enum Warning {
         /// Where most of them were dropped; `None`: by a loss model.
         link: Option<String>,
     },
+    /// Much was sent again because most of it stands in a queue.
+    StandingQueue {
+        /// The class of connections or the source.
+        class: String,
+        /// Retransmissions of its data packets.
+        share: f64,
+        /// The link that the queue is in front of.
+        link: String,
+        /// How long the link takes to send what waited there at most.
+        holds_ns: u64,
+    },
+    /// A queue was deep, and may become far deeper before it drops.
+    DeepQueue {
+        /// The link that it is in front of.
+        link: String,
+        /// How long the link takes to send what waited there at most.
+        holds_ns: u64,
+        /// How long it takes to send all that the limit allows.
+        limit_ns: u64,
+        /// The queue, in words.
+        queue: String,
+    },
     /// Bytes that were acknowledged are not replayed, because of the side that sent them no data was captured.
     UnseenPayload {
         /// Those bytes.
         acknowledged_bytes: u64,
+    },
+    /// The capture lacks much payload that nobody acknowledged, and it is not replayed.
+    MissingPayload {
+        /// Those bytes.
+        missing_bytes: u64,
+        /// Their share of the payload that was sent.
+        share: f64,
     },
     /// Connections of which the capture lacks bytes were left out.
     LeftOutPayload {
@@ -297,6 +326,7 @@ impl Warning {
                 | Warning::OtherPayload { .. }
                 | Warning::LeftOutPayload { .. }
                 | Warning::UnseenPayload { .. }
+                | Warning::MissingPayload { .. }
                 | Warning::FewCompared { .. }
         )
     }
@@ -320,8 +350,10 @@ impl Warning {
             Warning::DroppedDatagrams { class, link, .. } => [Some(class), None, link.as_deref()],
             Warning::ImplausibleRetransmissions { class, .. }
             | Warning::Bufferbloat { class, .. }
+            | Warning::StandingQueue { class, .. }
             | Warning::LongRoundTrips { class, .. } => [Some(class), None, None],
             Warning::OtherPayload { from_side, .. } => [None, *from_side, None],
+            Warning::DeepQueue { link, .. } => [None, None, Some(link)],
             _ => [None; 3],
         }
     }
@@ -395,6 +427,17 @@ impl Warning {
                 percent(share),
                 Unit::Time.show(*queueing_ns as f64)
             ),
+            Warning::StandingQueue { class, share, link, holds_ns } => format!(
+                "bufferbloat: {} of the data packets of {class} were retransmissions; most of them did not arrive, because the queue of {link} \
+                 held {} of traffic, and retransmission timers expired meanwhile",
+                percent(share),
+                Unit::Time.show(*holds_ns as f64)
+            ),
+            Warning::DeepQueue { link, holds_ns, limit_ns, queue } => format!(
+                "the queue of {link} held up to {} of traffic; its limit ({queue}) allows {}",
+                Unit::Time.show(*holds_ns as f64),
+                Unit::Time.show(*limit_ns as f64)
+            ),
             Warning::LongRoundTrips { class, share, round_trip_ns, first_timeout_ns } => format!(
                 "long round trips: {} of the data packets of {class} were retransmissions; a round trip takes {} in the mean, and the \
                  first retransmission timeout is {}",
@@ -408,6 +451,11 @@ impl Warning {
             Warning::UnseenPayload { acknowledged_bytes } => format!(
                 "doubtful: {} of acknowledged payload are not replayed: of the sides that sent them no data was captured",
                 Unit::Bytes.show(*acknowledged_bytes as f64)
+            ),
+            Warning::MissingPayload { missing_bytes, share } => format!(
+                "doubtful: {} of payload ({}) are missing from the capture and not replayed: nobody acknowledged them",
+                Unit::Bytes.show(*missing_bytes as f64),
+                percent(share)
             ),
             Warning::LeftOutPayload { left_out_bytes, replayed_bytes } => {
                 let [left_out, replayed] =
@@ -468,7 +516,10 @@ impl Warning {
             Warning::FirstFlights { .. } => {
                 Some("if this is not what was meant, give the link a longer queue or TCP a smaller initial window")
             }
-            Warning::Bufferbloat { .. } => {
+            Warning::DeepQueue { .. } => Some(
+                "if this is not what was meant, set a limit: --queue drop-tail,limit=100p, or limit of the link's queue in the experiment",
+            ),
+            Warning::Bufferbloat { .. } | Warning::StandingQueue { .. } => {
                 Some("if this is not what was meant, give the link a shorter queue or a higher rate")
             }
             Warning::LongRoundTrips { .. } => {
@@ -478,9 +529,10 @@ impl Warning {
                 Some("if this is not what was meant, give the link a higher rate or the datagrams a lower one")
             }
             Warning::LeftOutPayload { .. } => Some("capture without losses"),
-            Warning::UnseenPayload { .. } => {
-                Some("capture without losses, or leave out what is missing with --missing skip")
+            Warning::MissingPayload { .. } => {
+                Some("capture without losses, or replay them too with --missing all and compare")
             }
+            Warning::UnseenPayload { .. } => Some("capture both directions of the link, without losses"),
             Warning::CapturedTwice { .. } => {
                 Some("remove copies from the capture (editcap -w 0.005), and extract it again")
             }

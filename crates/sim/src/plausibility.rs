@@ -131,6 +131,11 @@ impl Queueing {
         self.data += data;
     }
 
+    /// The data packets that arrived.
+    pub fn arrived(&self) -> u64 {
+        self.data
+    }
+
     /// The mean over data packets.
     pub fn mean(&self) -> Duration {
         self.of_each(self.waited)

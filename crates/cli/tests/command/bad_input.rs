@@ -247,6 +247,25 @@ fn a_4_tuple_used_again() {
     assert_eq!(reused["connections"]["complete"], 2);
 }
 
+/// Four connections without their SYNs, of which each was closed by FINs that were acknowledged, and the next begins 200 kB lower.
+#[test]
+fn a_4_tuple_used_again_without_syns() {
+    let mut traffic = (0..4).fold(Traffic::default(), |traffic, use_of_it| {
+        traffic.connection_from(
+            0,
+            SECOND * (30 * u64::from(use_of_it)),
+            2_000_000_000 - 200_000 * use_of_it,
+            300,
+            20_000,
+        )
+    });
+    traffic.packets.retain(|packet| packet.flags & 2 == 0);
+    let reused = counts(&traffic.pcap());
+    assert_eq!(reused["connections"]["sequential"], 4);
+    assert_eq!(reused["payload_bytes"]["acceptor"], 80_000);
+    assert_eq!(reused["tcp"]["missing_bytes"], 0);
+}
+
 #[test]
 fn one_direction_only() {
     let bench = Bench::new();

@@ -132,13 +132,33 @@ fn tmix_files_are_read_as_they_are() {
 fn a_replay_of_tmix_warns_of_doubled_round_trips() {
     let bench = Bench::new();
     bench.file("v.cvec", TMIX.as_bytes());
-    let warnings = |correct: &str| {
-        bench.flowloom(&["run", "v.cvec", "--wait-correct", correct, "-o", "r", "--force"]).succeeded();
+    let warnings = |correct: &str, min: &str| {
+        let waits = ["--wait-correct", correct, "--wait-min", min];
+        bench.flowloom(&[&["run", "v.cvec", "-o", "r", "--force"], &waits[..]].concat()).succeeded();
         flowloom::store::run_folder::RunFolder::open(&bench.path("r")).unwrap().run()["warnings"].to_string()
     };
-    let warned = warnings("ostt");
-    assert!(warned.contains("the waits of 1 connection contain a round trip"), "{warned}");
-    assert!(!warnings("none").contains("round trip"));
+    for correct in ["ostt", "none"] {
+        let warned = warnings(correct, "0ms");
+        assert!(warned.contains("the waits of 1 connection contain a round trip"), "{warned}");
+    }
+    // The published setting.
+    assert!(!warnings("none", "500ms").contains("round trip"));
+}
+
+/// The last response passes behind the window, which ends with what the vectors tell of the last connection.
+#[test]
+fn a_replay_of_tmix_has_the_sizes_of_its_vectors() {
+    let bench = Bench::new();
+    let vector = |id: u32| {
+        let exchange = "> 300\nt 50000\n< 4000\n";
+        let start = 1_000_000 * id;
+        format!("SEQ {start} 2 1 {id}\nw 65535 65535\nr 40000\nl 0 0\n{exchange}t 10000\n{exchange}")
+    };
+    bench.file("v.cvec", (0..12).map(vector).collect::<String>().as_bytes());
+    bench.flowloom(&["run", "v.cvec", "-o", "r"]).succeeded();
+    let compared = bench.json(&["compare", "r", "--metric", "adu_size", "--json"]);
+    let sizes = &compared["comparisons"][0]["differences"][0];
+    assert_eq!((sizes["metric"].as_str(), sizes["ks"].as_f64()), (Some("adu_size"), Some(0.0)), "{compared}");
 }
 
 #[test]

@@ -63,6 +63,32 @@ fn captures_with_holes_say_so() {
     }
 }
 
+/// Three connections in full, and six of which only the initiator's packets were captured: 30 kB that nobody saw were acknowledged.
+#[test]
+fn a_direction_that_was_not_captured_is_missing() {
+    let bench = Bench::new();
+    let second = flowloom::time::Duration::from_secs(1);
+    let mut traffic = (0..9).fold(Traffic::default(), |traffic, id| traffic.connection(id, second * id, 100, 5_000));
+    traffic
+        .packets
+        .retain(|packet| packet.connection < 3 || packet.sender == flowloom::core::workload::Side::Initiator);
+    bench.file("c.pcap", &traffic.pcap());
+    let missing = "  missing     30.0 kB (66.2 %) in 6 connections: 30.0 kB acknowledged, 0 B replayed";
+    let described = bench.flowloom(&["describe", "c.pcap"]);
+    assert!(described.succeeded().out.contains(missing), "{}", described.out);
+    let said = bench.flowloom(&["run", "c.pcap", "-o", "r"]);
+    assert!(said.succeeded().out.contains(missing), "{}", said.out);
+    let run: Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
+    let plausible = &run["verdict"]["plausible"];
+    assert_eq!(plausible["word"], "doubtful", "{plausible}");
+    assert!(plausible["reasons"][0].as_str().unwrap().contains("no data was captured"), "{plausible}");
+    let of_set_aside = serde_json::json!({ "connections": 6, "missing_bytes": 30_000, "acknowledged_bytes": 30_000 });
+    assert_eq!(run["original"]["payload"]["set_aside"], of_set_aside);
+    // Neither mean nor busiest second counts them.
+    let said = bench.flowloom(&["run", "c.pcap", "-o", "rate", "--rate", "105%"]);
+    assert!(said.succeeded().out.contains("both of the replayed packets alone"), "{}", said.out);
+}
+
 #[test]
 fn a_run_states_what_its_capture_lacks() {
     let bench = Bench::new();

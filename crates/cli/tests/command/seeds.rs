@@ -48,6 +48,24 @@ fn a_jump_of_the_clock_leaves_no_rates() {
     assert_eq!(metrics(&bench.json(&seeds)), ["duration", "response_time"]);
 }
 
+/// What the first lines tell is of all draws.
+#[test]
+fn the_first_lines_are_of_all_draws() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(200).pcap());
+    let seeds = ["run", "c.pcap", "-o", "s", "--seed", "1", "--seed", "2", "--seed", "3"];
+    let text = bench.flowloom(&seeds).succeeded().out.replace("\n              ", " ");
+    let runs = bench.json(&[&seeds[..], &["--force", "--json"]].concat())["runs"].as_array().unwrap().clone();
+    let payload = || runs.iter().map(|run| run["payload_bytes"].as_u64().unwrap() as f64 / 1e6);
+    let (least, most) = (payload().fold(f64::MAX, f64::min), payload().fold(0.0, f64::max));
+    assert!(least < most && text.contains(&format!("{least:.2} MB to {most:.2} MB payload")), "{text}");
+    let bytes = format!("100 % of {:.2} MB of payload closed-loop", payload().sum::<f64>());
+    assert!(text.contains(&bytes) && text.contains("above: bytes of all draws"), "{bytes}: {text}");
+    bench.flowloom(&["run", "c.pcap", "-o", "t", "--seed", "4", "--seed", "5"]).succeeded();
+    let compared = bench.flowloom(&["compare", "s", "t"]).succeeded().out.clone();
+    assert!(compared.contains(&format!("bytes of s: {bytes}")), "{bytes}: {compared}");
+}
+
 /// An ARP packet, of which no link carries traffic, and forty days later the connections.
 #[test]
 fn a_jump_behind_another_protocol_is_one() {

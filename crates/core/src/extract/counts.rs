@@ -175,6 +175,45 @@ impl LeftOut {
     }
 }
 
+/// Payload that the capture lacks of connections that cannot be replayed: of a connection that was captured in one direction only, the
+/// acknowledgements tell how many bytes the other end sent (methods A.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SetAsideHoles {
+    /// How many such connections lack bytes.
+    pub connections: u64,
+    /// The bytes that they lack.
+    pub missing_bytes: u64,
+    /// Of these, those that the other end acknowledged.
+    pub acknowledged_bytes: u64,
+}
+
+impl SetAsideHoles {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        *self == SetAsideHoles::default()
+    }
+
+    fn plus(&self, other: &SetAsideHoles) -> SetAsideHoles {
+        SetAsideHoles {
+            connections: self.connections + other.connections,
+            missing_bytes: self.missing_bytes.saturating_add(other.missing_bytes),
+            acknowledged_bytes: self.acknowledged_bytes.saturating_add(other.acknowledged_bytes),
+        }
+    }
+
+    fn add(&mut self, vector: &ConnectionVector) {
+        let [initiator, acceptor] = Side::BOTH.map(|side| vector.payload(side));
+        let both = initiator + acceptor;
+        let of_it = SetAsideHoles {
+            connections: u64::from(both.missing > 0),
+            missing_bytes: both.missing,
+            acknowledged_bytes: both.acknowledged,
+        };
+        *self = self.plus(&of_it);
+    }
+}
+
 /// The payload of the connections that have a place in the workload, and what the capture lacks of it (methods A.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct KeptPayload {
@@ -328,6 +367,8 @@ pub struct Counts {
     pub incomplete_left_out: LeftOut,
     /// The same of connections of which the capture lacks bytes ([`Missing::Skip`]).
     pub missing_left_out: LeftOut,
+    /// What the capture lacks of connections whose class is set aside.
+    pub set_aside_holes: SetAsideHoles,
     /// Packets of doubled acceptors that were set aside; in no class.
     pub doubled: DoubledCounts,
     /// Connections by the rule that told the initiator, in the order of [`InitiatorRule`].
@@ -388,6 +429,7 @@ impl Counts {
             kept_by_pattern,
             incomplete_left_out,
             missing_left_out,
+            set_aside_holes,
             doubled,
             initiator_rules,
             side_rules,
@@ -425,6 +467,7 @@ impl Counts {
             kept_by_pattern: std::array::from_fn(|at| self.kept_by_pattern[at] + kept_by_pattern[at]),
             incomplete_left_out: self.incomplete_left_out.plus(&incomplete_left_out),
             missing_left_out: self.missing_left_out.plus(&missing_left_out),
+            set_aside_holes: self.set_aside_holes.plus(&set_aside_holes),
             doubled: self.doubled.plus(&doubled),
             initiator_rules: add(self.initiator_rules, initiator_rules),
             side_rules: add(self.side_rules, side_rules),
@@ -481,7 +524,7 @@ impl Counts {
             }
             VectorPlace::Incomplete => self.incomplete_left_out.add(vector),
             VectorPlace::LacksBytes => self.missing_left_out.add(vector),
-            VectorPlace::NotReplayable => {}
+            VectorPlace::NotReplayable => self.set_aside_holes.add(vector),
         }
     }
 

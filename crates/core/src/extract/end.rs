@@ -18,6 +18,7 @@ use super::gaps::Gaps;
 use super::rate::{self, Rates};
 use super::reads::{Offered, Reads};
 use super::recovery::{Passed, Recovery, Situation};
+use super::remains::Reach;
 use super::sacked::Blocks;
 use super::seams::Tail;
 use super::seen::Seen;
@@ -27,6 +28,9 @@ use super::writes::{self, Acked, First, Writes};
 
 /// A jump by more than this many of the largest windows is suspicious (methods A.1.2).
 pub(super) const WINDOWS_PER_JUMP: u64 = 16;
+
+/// The largest window that needs no scaling.
+pub(super) const LEAST_WINDOW: u64 = 1 << 16;
 
 /// TCP acknowledges within this (RFC 9293 section 3.8.6.3), so a longer wait for an acknowledgement that comes with data
 /// is the application's unless the path itself takes as long.
@@ -218,6 +222,14 @@ impl End {
         self.coverage.high().max(self.acked)
     }
 
+    /// How far from that number its stragglers lie once the connection has closed, where `window` is the largest of the connection: what it
+    /// sends again lies within a window and, but for what was on the way when the capture began, within what was captured of it.
+    pub fn reach(&self, window: u64) -> Reach {
+        let captured = self.reference().saturating_sub(self.coverage.low());
+        let ended = self.fin_acked && self.fin_at <= self.reference();
+        Reach::new(window.min(captured.saturating_add(LEAST_WINDOW)), ended)
+    }
+
     /// Takes what its SYN or SYN/ACK offers. That of a repeated one counts: Linux gives ECN up with it.
     pub fn note_offers(&mut self, syn: &Seen) {
         let flags = syn.flags;
@@ -283,19 +295,23 @@ impl End {
         }
     }
 
-    /// Which copy of a repeated SYN or SYN/ACK the end answered (methods A.6): the first, if its TCP has never answered in less time, or
-    /// never so soon that the last can be meant, however long acknowledgements were delayed; or else the last. Returns by how much the
-    /// sample is longer than from the last copy.
+    /// Settles what a repeated SYN or SYN/ACK says where no timestamp tells which copy the end answered (methods A.6). By Karn's rule it
+    /// gives no sample: the time since the last copy may be too short. The time since the first is the longest that the path can take.
+    ///
+    /// In the round trip of the handshake the first copy counts if the end's TCP has never answered in less time, or never so soon that the
+    /// last can be meant, however long acknowledgements were delayed; or else the last. Returns by how much it is longer than from the last.
     pub fn settle_handshake(&mut self) -> u64 {
         let Some(ambiguous) = self.ambiguous.take() else { return 0 };
         let Ambiguous { answer: HandshakeAnswer { since_first, since_last }, since, shortest_other, at_once } =
             *ambiguous;
         let (other, _) = shortest_other;
+        (self.min_transit, self.min_transit_since) = match other {
+            NEVER => shortest_other,
+            _ => shortest_other.min((since_first, since)),
+        };
         if !at_once || (other < since_first && other <= since_last.saturating_add(LONGEST_ACK_DELAY)) {
-            self.undelayed.push(since_last);
             return 0;
         }
-        (self.min_transit, self.min_transit_since) = shortest_other.min((since_first, since));
         self.undelayed.push(since_first);
         since_first - since_last
     }
@@ -594,15 +610,16 @@ impl End {
 
     /// The bytes that never passed. Those after the last one seen, of which the FIN's number or an acknowledgement tells,
     /// become part of the last ADU, if there is one. `window` is the largest of the connection: numbers far beyond it tell nothing.
-    pub fn take_gaps(&mut self, window: u64) -> Gaps {
+    /// The other end's FIN passed at `other_closed`; [`NEVER`] if it sent none.
+    pub fn take_gaps(&mut self, window: u64, other_closed: u64) -> Gaps {
         if !self.known {
             return Gaps::default();
         }
         let high = self.coverage.high();
         let told = match self.fin {
             true => self.fin_at,
-            // Without its FIN one number may be the FIN's own.
-            false if self.acked > high + 1 => self.acked,
+            // Without its FIN one number may be the FIN's own, and is if the other end acknowledged it when it closed or later.
+            false if self.acked > high + 1 => self.acked - u64::from(self.acked_at >= other_closed),
             false => high,
         };
         // Steps may lead as far as they will; a leap beyond any window is somebody else's number.

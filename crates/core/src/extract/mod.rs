@@ -48,6 +48,7 @@ mod part;
 mod rate;
 mod reads;
 mod recovery;
+mod remains;
 mod sacked;
 mod seams;
 mod seen;
@@ -61,8 +62,8 @@ mod writes;
 
 pub use boundaries::Boundaries;
 pub use counts::{
-    Class, ClassCounts, Counts, DatagramCounts, DoubledCounts, FlowCounts, KeptPayload, LeftOut, SideRule, Tally,
-    TrafficSeries,
+    Class, ClassCounts, Counts, DatagramCounts, DoubledCounts, FlowCounts, KeptPayload, LeftOut, SetAsideHoles,
+    SideRule, Tally, TrafficSeries,
 };
 pub use extractor::Extractor;
 pub use front::{Front, Packet, Round};

@@ -15,12 +15,13 @@ use super::boundaries::Boundaries;
 use super::counts::Class;
 use super::coverage::Place;
 use super::doubled::OtherSpace;
-use super::end::{End, WINDOWS_PER_JUMP};
+use super::end::{End, LEAST_WINDOW, WINDOWS_PER_JUMP};
 use super::gaps::{Gaps, MissingBytes};
 use super::offload;
 use super::options::Missing;
 use super::rate::Rates;
 use super::recovery::{ASKING, COPY_WITH_ID, Duplicate, Late, Passed, Repair};
+use super::remains::Remains;
 use super::seen::Seen;
 use super::sequence;
 use super::syns::Syns;
@@ -28,7 +29,7 @@ use super::transit::{Handshake, NEVER};
 use super::writes::{Acked, Writes};
 
 /// A jump in sequence numbers no capture gap explains (methods A.1.2).
-pub(super) const IMPOSSIBLE_JUMP: u64 = 1 << 30;
+const IMPOSSIBLE_JUMP: u64 = 1 << 30;
 
 /// The shift assumed for judging jumps when a handshake was not captured: what common systems negotiate.
 const ASSUMED_SHIFT: u8 = 7;
@@ -180,7 +181,7 @@ impl Observer {
     /// The larger of both ends' largest windows, at least what needs no scaling.
     fn largest_window(&self, scaled: bool) -> u64 {
         let [initiator, acceptor] = &self.ends;
-        initiator.max_window(scaled).max(acceptor.max_window(scaled)).max(1 << 16)
+        initiator.max_window(scaled).max(acceptor.max_window(scaled)).max(LEAST_WINDOW)
     }
 
     /// How far a sequence number may jump without both ends' numbers jumping (methods A.1.2).
@@ -192,10 +193,11 @@ impl Observer {
 
     /// What must be remembered of it, once its vector is made, to know its stragglers.
     pub(super) fn remains(&self) -> Remains {
+        let window = self.largest_jump() / WINDOWS_PER_JUMP;
         Remains {
             isn: self.ends.each_ref().map(|end| end.isn),
             next: self.ends.each_ref().map(|end| end.reference() as u32),
-            limit_bits: self.largest_jump().min(IMPOSSIBLE_JUMP).next_power_of_two().trailing_zeros() as u8,
+            reach: self.ends.each_ref().map(|end| end.reach(window)),
             syn: self.ends.each_ref().map(|end| end.syn),
             known: self.ends.each_ref().map(|end| end.known),
         }
@@ -255,15 +257,18 @@ impl Observer {
             if !own.runs.is_empty() {
                 // It may have been overtaken by what it opens, not by anything else.
                 let first = sequence::unwrap(seen.sequence, own.reference()) + 1;
-                return first <= own.coverage.low() && own.coverage.low() - first <= WINDOWS_PER_JUMP << 16;
+                return first <= own.coverage.low() && own.coverage.low() - first <= WINDOWS_PER_JUMP * LEAST_WINDOW;
             }
         }
         if !own.known || own.packets == 0 {
             return true;
         }
+        if self.is_closed() {
+            return self.remains().owns(sender, seen) || self.is_doubled(sender, seen);
+        }
         let jump = |number: u32, end: &End| sequence::unwrap(number, end.reference()).abs_diff(end.reference());
         let distance = jump(seen.sequence, own);
-        if distance <= WINDOWS_PER_JUMP << 16 {
+        if distance <= WINDOWS_PER_JUMP * LEAST_WINDOW {
             // Within the least limit there is.
             return true;
         }
@@ -388,7 +393,7 @@ impl Observer {
         if !self.handshake.is_complete() && sender == Side::Initiator && flags.ack() && !flags.syn() && peer.syn {
             let first_byte = sequence::unwrap(peer.isn.wrapping_add(1), peer.reference());
             if ack >= first_byte
-                && let Some(answer) = self.handshake.acknowledged(now)
+                && let Some(answer) = self.handshake.acknowledged(now, seen.timestamps)
             {
                 own.handshake_sample(answer);
             }
@@ -567,7 +572,9 @@ impl Observer {
             acceptor.map(|recovery| recovery.finish(min_rtt, transits[0], near(Side::Acceptor))),
         ];
         let window = self.largest_window(scaled);
-        let gaps = self.ends.each_mut().map(|end| end.take_gaps(window));
+        let closed_at = self.ends.each_ref().map(|end| end.fin_seen);
+        let [initiator, acceptor] = &mut self.ends;
+        let gaps = [initiator.take_gaps(window, closed_at[1]), acceptor.take_gaps(window, closed_at[0])];
         let [initiator, acceptor] = &self.ends;
         let pattern = if self.concurrent { Pattern::Concurrent } else { Pattern::Sequential };
         let streams = PerSide {
@@ -656,21 +663,6 @@ impl Observer {
     }
 }
 
-/// What a [`Tombstone`](super::tombstone::Tombstone) keeps of a connection.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Remains {
-    /// Initial sequence number of each end whose SYN was seen.
-    pub isn: [u32; 2],
-    /// The highest sequence number that each end was known to have reached.
-    pub next: [u32; 2],
-    /// A jump of more than two to this is another connection.
-    pub limit_bits: u8,
-    /// Whether each end's SYN was seen.
-    pub syn: [bool; 2],
-    /// Whether anything is known of each end's sequence numbers.
-    pub known: [bool; 2],
-}
-
 /// The data of an end that `reader` reads, for its ADUs; some were lost or sent again if there is a `repair`.
 fn stream<'a>(
     end: &'a End,
@@ -746,8 +738,8 @@ fn note_syn(own: &mut End, peer: &End, handshake: &mut Handshake, now: u64, seen
         return None;
     }
     if !seen.flags.ack() {
-        handshake.syn(now, again);
-    } else if let Some(answer) = handshake.syn_ack(now, answers) {
+        handshake.syn(now, again, seen.timestamps.map(|stamps| stamps.value));
+    } else if let Some(answer) = handshake.syn_ack(now, answers, seen.timestamps) {
         own.handshake_sample(answer);
     }
     other

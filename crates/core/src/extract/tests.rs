@@ -416,6 +416,17 @@ fn a_side_without_captured_data_lacks_what_its_fin_tells() {
     assert_eq!(vector.payload(I), Payload { captured: 100, missing: 0, acknowledged: 0, replayed: 100 });
 }
 
+/// Both ends close, and the FIN of the acceptor was not captured either.
+#[test]
+fn a_fin_that_was_not_captured_is_no_byte() {
+    let mut t = Transcript::established();
+    t.i(51_000, 1, 1, 100);
+    t.i(95_000, 101, 2903, 0);
+    t.flags(96_000, I, 101, 2903, 0, Flags::FIN | Flags::ACK);
+    t.i(140_000, 102, 2904, 0);
+    assert_eq!(t.finish().1.payload(A).missing, 2902);
+}
+
 #[test]
 fn acknowledged_holes_are_replayed_and_others_left_out() {
     let finish = |missing| {

@@ -7,7 +7,7 @@ use crate::time::Time;
 use crate::workload::{LinkSide, Side};
 
 use super::key::Key;
-use super::observer::{IMPOSSIBLE_JUMP, Remains};
+use super::remains::{Reach, Remains};
 use super::seen::Seen;
 
 /// A closed connection whose vector is made.
@@ -18,12 +18,10 @@ pub(super) struct Tombstone {
     next: [u32; 2],
     /// When its last packet passed, in units of [`Self::UNIT`] since the Unix epoch.
     last: u32,
-    /// The base-2 logarithm of the largest jump in sequence numbers that is still its own.
-    limit_bits: u8,
-    /// Whether each end's SYN was seen (bits 0 and 1) and its numbers are known (bits 2 and 3).
+    reach: [Reach; 2],
+    /// Whether each end's SYN was seen (bits 0 and 1) and its numbers are known (bits 2 and 3); the initiator is the second address of the
+    /// key (bit 4), and on the right (bit 5); the connection was replayable (bit 6).
     facts: u8,
-    /// Bit 0: the initiator is the second address of the key. Bit 1: it is on the right. Bit 2: it was replayable.
-    roles: u8,
     /// [`Class::index`](super::Class::index).
     pub class: u8,
 }
@@ -39,12 +37,14 @@ impl Tombstone {
             isn: remains.isn,
             next: remains.next,
             last: 0,
-            limit_bits: remains.limit_bits,
+            reach: remains.reach,
             facts: bit(0, remains.syn[0])
                 | bit(1, remains.syn[1])
                 | bit(2, remains.known[0])
-                | bit(3, remains.known[1]),
-            roles: bit(0, roles.0) | bit(1, roles.1 == LinkSide::Right) | bit(2, replayable),
+                | bit(3, remains.known[1])
+                | bit(4, roles.0)
+                | bit(5, roles.1 == LinkSide::Right)
+                | bit(6, replayable),
             class,
         }
     }
@@ -66,36 +66,36 @@ impl Tombstone {
 
     /// The end that the first or second address of the key is.
     pub fn side(&self, second: bool) -> Side {
-        if second == (self.roles & 1 != 0) { Side::Initiator } else { Side::Acceptor }
+        if second == self.is(4) { Side::Initiator } else { Side::Acceptor }
     }
 
     /// The side of the link that packets of `sender` come from.
     pub fn from(&self, sender: Side) -> LinkSide {
-        let initiator = if self.roles & 2 != 0 { LinkSide::Right } else { LinkSide::Left };
+        let initiator = if self.is(5) { LinkSide::Right } else { LinkSide::Left };
         if sender == Side::Initiator { initiator } else { initiator.other() }
     }
 
     /// Whether its packets belong to the replayed traffic.
     pub fn is_replayable(&self) -> bool {
-        self.roles & 4 != 0
+        self.is(6)
+    }
+
+    /// Whether the bit of the facts at this place is set.
+    fn is(&self, bit: u32) -> bool {
+        self.facts >> bit & 1 != 0
     }
 
     /// Whether a segment of `sender` is a straggler, not of a later connection: as
     /// [`Observer::owns`](super::Observer::owns) for a closed one.
     pub fn owns(&self, sender: Side, seen: &Seen) -> bool {
-        let (own, peer) = (sender as usize, sender.other() as usize);
-        if seen.flags.rst() {
-            return true;
-        }
-        if seen.flags.syn() {
-            return self.facts >> own & 1 != 0 && seen.sequence == self.isn[own];
-        }
-        let known = |end: usize| self.facts >> (2 + end) & 1 != 0;
-        let jump =
-            |number: u32, end: usize| u64::from(number.wrapping_sub(self.next[end]).cast_signed().unsigned_abs());
-        let (limit, distance) = (1 << self.limit_bits, jump(seen.sequence, own));
-        let acknowledges = known(peer) && seen.flags.ack() && jump(seen.acknowledgement, peer) <= limit;
-        !known(own) || distance <= limit || (distance <= IMPOSSIBLE_JUMP && acknowledges)
+        let remains = Remains {
+            isn: self.isn,
+            next: self.next,
+            reach: self.reach,
+            syn: [self.is(0), self.is(1)],
+            known: [self.is(2), self.is(3)],
+        };
+        remains.owns(sender, seen)
     }
 
     /// Payload bytes of a straggler above everything that was seen of its sender.

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU16;
 
+use crate::wire::Timestamps;
+
 use super::recovery::Passed;
 
 /// No time: larger than every time.
@@ -144,6 +146,8 @@ pub(super) struct Handshake {
     first_asked: u64,
     /// When its last copy passed.
     asked: u64,
+    /// The timestamps of both copies.
+    stamps: [Option<u32>; 2],
     /// When it was complete.
     established: u64,
     /// The acceptor's sample, then the sum; [`NEVER`] if the SYN was not seen.
@@ -157,6 +161,7 @@ impl Default for Handshake {
         Handshake {
             first_asked: 0,
             asked: 0,
+            stamps: [None; 2],
             established: NEVER,
             round_trip: NEVER,
             stage: Stage::Nothing,
@@ -191,21 +196,22 @@ impl Handshake {
         self.repeated
     }
 
-    /// The initiator's SYN, again if `again`.
-    pub fn syn(&mut self, now: u64, again: bool) {
+    /// The initiator's SYN with this timestamp, again if `again`.
+    pub fn syn(&mut self, now: u64, again: bool, stamp: Option<u32>) {
         self.repeated |= again;
         if matches!(self.stage, Stage::Nothing | Stage::Syn) {
             if self.stage == Stage::Nothing || !again {
-                self.first_asked = now;
+                (self.first_asked, self.stamps[0]) = (now, stamp);
             }
             self.stage = Stage::Syn;
-            self.asked = now;
+            (self.asked, self.stamps[1]) = (now, stamp);
         }
     }
 
-    /// A SYN/ACK; `answers` if it acknowledges the SYN seen. Returns the acceptor's transit sample.
-    pub fn syn_ack(&mut self, now: u64, answers: bool) -> Option<HandshakeAnswer> {
-        let sample = (self.stage == Stage::Syn && answers).then(|| self.answer(now));
+    /// A SYN/ACK with these timestamps; `answers` if it acknowledges the SYN seen. Returns the acceptor's transit sample.
+    pub fn syn_ack(&mut self, now: u64, answers: bool, stamps: Option<Timestamps>) -> Option<HandshakeAnswer> {
+        let sample = (self.stage == Stage::Syn && answers).then(|| self.answer(now, stamps));
+        let stamp = stamps.map(|stamps| stamps.value);
         match self.stage {
             Stage::Established => {
                 self.repeated = true;
@@ -214,20 +220,20 @@ impl Handshake {
             Stage::SynAck => self.repeated = true,
             Stage::Nothing | Stage::Syn => {
                 self.round_trip = sample.map_or(NEVER, |sample| sample.since_last);
-                self.first_asked = now;
+                (self.first_asked, self.stamps[0]) = (now, stamp);
             }
         }
         self.stage = Stage::SynAck;
-        self.asked = now;
+        (self.asked, self.stamps[1]) = (now, stamp);
         sample
     }
 
-    /// An acknowledgement of the SYN/ACK. Returns the initiator's transit sample.
-    pub fn acknowledged(&mut self, now: u64) -> Option<HandshakeAnswer> {
+    /// An acknowledgement of the SYN/ACK with these timestamps. Returns the initiator's transit sample.
+    pub fn acknowledged(&mut self, now: u64, stamps: Option<Timestamps>) -> Option<HandshakeAnswer> {
         if self.stage != Stage::SynAck {
             return None;
         }
-        let sample = self.answer(now);
+        let sample = self.answer(now, stamps);
         self.stage = Stage::Established;
         self.established = now;
         self.round_trip = self.round_trip.saturating_add(sample.since_last);
@@ -239,8 +245,14 @@ impl Handshake {
         self.round_trip = self.round_trip.saturating_add(by);
     }
 
-    fn answer(&self, now: u64) -> HandshakeAnswer {
-        HandshakeAnswer { since_first: now - self.first_asked, since_last: now - self.asked }
+    /// An answer that has `stamps`. If these echo the last copy, it is what was answered. The first may be echoed by an answer to a later
+    /// one too: an end that had received it keeps its timestamp, and answers each copy.
+    fn answer(&self, now: u64, stamps: Option<Timestamps>) -> HandshakeAnswer {
+        let [first, last] = self.stamps;
+        let echo = stamps.map(|stamps| stamps.echo);
+        let since_last = now - self.asked;
+        let is_last = first != last && echo.is_some() && echo == last;
+        HandshakeAnswer { since_first: if is_last { since_last } else { now - self.first_asked }, since_last }
     }
 }
 
@@ -276,22 +288,34 @@ mod tests {
     #[test]
     fn a_repeated_syn_counts_from_its_last_copy_and_is_flagged() {
         let mut handshake = Handshake::default();
-        handshake.syn(0, false);
-        handshake.syn(3_000, true);
-        assert_eq!(handshake.syn_ack(3_040, true), Some(HandshakeAnswer { since_first: 3_040, since_last: 40 }));
+        handshake.syn(0, false, None);
+        handshake.syn(3_000, true, None);
+        assert_eq!(handshake.syn_ack(3_040, true, None), Some(HandshakeAnswer { since_first: 3_040, since_last: 40 }));
         let at_once = HandshakeAnswer { since_first: 0, since_last: 0 };
-        assert_eq!(handshake.acknowledged(3_040), Some(at_once), "zero is a sample");
+        assert_eq!(handshake.acknowledged(3_040, None), Some(at_once), "zero is a sample");
         assert_eq!((handshake.round_trip(), handshake.is_repeated()), (Some(40), true));
     }
 
     #[test]
     fn a_syn_ack_repeated_after_its_answer_changes_no_sample_and_is_flagged() {
         let mut handshake = Handshake::default();
-        handshake.syn(0, false);
-        handshake.syn_ack(40, true);
-        assert_eq!(handshake.acknowledged(50), Some(HandshakeAnswer { since_first: 10, since_last: 10 }));
-        assert_eq!(handshake.syn_ack(1_000, true), None);
-        assert_eq!(handshake.acknowledged(1_060), None);
+        handshake.syn(0, false, None);
+        handshake.syn_ack(40, true, None);
+        assert_eq!(handshake.acknowledged(50, None), Some(HandshakeAnswer { since_first: 10, since_last: 10 }));
+        assert_eq!(handshake.syn_ack(1_000, true, None), None);
+        assert_eq!(handshake.acknowledged(1_060, None), None);
         assert_eq!((handshake.round_trip(), handshake.is_repeated()), (Some(50), true));
+    }
+
+    #[test]
+    fn a_timestamp_tells_that_the_last_copy_was_answered() {
+        let answer = |echo| {
+            let mut handshake = Handshake::default();
+            handshake.syn(0, false, Some(7));
+            handshake.syn(1_000, true, Some(8));
+            let found = handshake.syn_ack(1_008, true, Some(Timestamps { value: 1, echo })).unwrap();
+            (found.since_first, found.since_last)
+        };
+        assert_eq!([7, 8, 9].map(answer), [(1_008, 8), (8, 8), (1_008, 8)]);
     }
 }

@@ -59,6 +59,8 @@ impl Response {
         let p = (stretch.intervals as f64 / data).min(1.0);
         // A sender takes what it sends again needlessly for lost, and may have reduced its window for each.
         let most_p = ((stretch.intervals + conditions.needless_retransmissions) as f64 / data).min(1.0);
+        // Where losses change meanwhile, most packets are of the times with few of them, and most of the time may be that of many.
+        let most_p = most_p.max(1.0 / stretch.packets_over_time.max(1.0));
         let delayed = |window: f64, b: f64| {
             with_timeouts(window, most_p, stretch.rtt.as_secs_f64().max(1e-9), conditions.timeout.as_secs_f64(), b)
         };
@@ -223,6 +225,7 @@ mod tests {
             marked: 0,
             time: Duration::from_secs_f64(data as f64 * 0.1 / window),
             rtt,
+            packets_over_time: packets as f64,
         };
         Conditions {
             stretch,
@@ -306,6 +309,25 @@ mod tests {
         let [small, large] = [0.5, 26.0].map(|window| conditions(12, window));
         assert!((of(12, 0.5).expected.low - 3.45).abs() < 0.02, "{}", of(12, 0.5).expected.low);
         assert!(!is_outside(RENO.unwrap(), &small) && is_outside(RENO.unwrap(), &large));
+    }
+
+    /// Nine tenths of the time behind a queue that drops one packet in four, and then alone with one in a hundred: 50 packets in the mean.
+    #[test]
+    fn a_flow_is_judged_by_the_losses_of_its_time() {
+        let of = |packets_over_time, window| {
+            let mut lossy = conditions(50, window);
+            lossy.timeout = Duration::from_millis(100);
+            lossy.stretch.packets_over_time = packets_over_time;
+            Finding::of(RENO, &lossy).unwrap()
+        };
+        assert!(of(50.0, 1.5).is_outside() && of(60.0, 1.5).is_outside());
+        let over_time = (0.9 * 4.0f64.sqrt() + 0.1 * 100.0f64.sqrt()).powi(2);
+        let finding = of(over_time, 1.5);
+        assert!(!finding.is_outside() && finding.expected.low < 4.0, "{finding:?}");
+        assert!(
+            (finding.expected.high - 8.66).abs() < 0.01 && of(over_time, 26.0).is_outside(),
+            "too large is too large"
+        );
     }
 
     #[test]

@@ -78,7 +78,12 @@ struct Moment {
     marked: u64,
     there: Tally,
     back: Tally,
+    /// Nanoseconds times the square root of the data packets in each interval between loss events, in units of 1 / [`ROOTS`], added up.
+    roots: u128,
 }
+
+/// Square roots are kept to this part of one.
+const ROOTS: f64 = 1024.0;
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +105,7 @@ pub const LEAST_LOSS_EVENTS: u64 = 10;
 ///
 /// It begins with the event whose number is half the largest power of two among the events so far, that is after a quarter to a half of them. Before that comes what slow
 /// start left behind: a window that is far too large takes several loss events to come down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
     /// Loss events of the whole flow.
     pub loss_events: u64,
@@ -116,6 +121,19 @@ pub struct Stretch {
     pub time: Duration,
     /// Mean round-trip time of packets: the mean times on the way there and back, added.
     pub rtt: Duration,
+    /// Data packets between loss events as a window sees them: the square of the mean over time of their square root, with which windows
+    /// grow. Where losses are steady it is about `data / intervals`; where they change it is far below, because a flow sends most of its
+    /// packets while there are few losses and may spend most of its time while there are many.
+    pub packets_over_time: f64,
+}
+
+impl Moment {
+    /// The share in `roots` of the interval that begins here and ends at `now`, when so many packets had been `dropped` and `there` counts
+    /// the others.
+    fn root_time(&self, now: Time, dropped: u64, there: &Tally) -> u128 {
+        let packets = there.data - self.there.data + dropped - self.dropped;
+        u128::from(now.since(self.time).as_nanos()) * ((packets as f64).sqrt() * ROOTS) as u128
+    }
 }
 
 impl LossEvents {
@@ -127,8 +145,9 @@ impl LossEvents {
                 self.arrived_before = there.data;
             }
             self.until = sent + Duration::from_nanos((there.last + back.last) * SPAN_QUARTERS / 4);
-            let Self { dropped, marked, .. } = *self;
-            self.latest = Moment { time: now, dropped, marked, there: *there, back: *back };
+            let Self { dropped, marked, latest, .. } = *self;
+            let roots = if self.events == 1 { 0 } else { latest.roots + latest.root_time(now, dropped, there) };
+            self.latest = Moment { time: now, dropped, marked, there: *there, back: *back, roots };
             if self.events.is_power_of_two() {
                 self.powers = [self.powers[1], self.latest];
             }
@@ -168,14 +187,17 @@ impl LossEvents {
         let [there, back] =
             [(&to.there, &from.there), (&to.back, &from.back)].map(|(to, from)| to.mean_transit_since(from));
         let dropped = to.dropped - from.dropped;
+        let time = to.time.since(from.time);
+        let mean_root = (to.roots - from.roots) as f64 / ROOTS / time.as_nanos().max(1) as f64;
         Some(Stretch {
             loss_events: self.events,
             intervals: self.events - begins,
             data: to.there.data - from.there.data + dropped,
             dropped,
             marked: to.marked - from.marked,
-            time: to.time.since(from.time),
+            time,
             rtt: Duration::from_nanos(there + back),
+            packets_over_time: mean_root * mean_root,
         })
     }
 }
@@ -240,6 +262,17 @@ mod tests {
         let events = flow(2_000, &dropped);
         assert_eq!((events.dropped(), events.dropped_of_first(u64::MAX)), (36, 3));
         assert_eq!(events.dropped_of_first(40), 0, "40 had arrived long before");
+    }
+
+    /// Losses at 100, 200, ..., 800 ms, and then every 400 ms: 100 and 400 packets between them, for a fifth and four fifths of the time.
+    #[test]
+    fn packets_between_losses_are_weighted_by_time() {
+        let steady = flow(2_000, &(1..=12).map(|n| 100 * n).collect::<Vec<_>>()).stretch().unwrap();
+        assert!((steady.packets_over_time - 100.0).abs() < 1.0, "{steady:?}");
+        let times: Vec<u64> = (1..=8).map(|n| 100 * n).chain((1..=4).map(|n| 800 + 400 * n)).collect();
+        let changing = flow(3_000, &times).stretch().unwrap();
+        let expected = (0.2 * 10.0 + 0.8 * 20.0f64).powi(2);
+        assert!((changing.packets_over_time / expected - 1.0).abs() < 0.02, "{changing:?} {expected}");
     }
 
     #[test]

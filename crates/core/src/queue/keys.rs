@@ -397,6 +397,12 @@ fn of_parameter(error: ParameterError) -> KeyError {
 }
 
 impl Queue {
+    /// Whether nothing but its limit makes it drop: it does not hold down delays.
+    pub fn is_held_by_limit(&self) -> bool {
+        use QueueKind::{DropTail, Drr, HeadDrop, Priority, RoundRobin};
+        matches!(self.kind, DropTail | HeadDrop | Drr | RoundRobin | Priority)
+    }
+
     /// How much may wait, as written or by default.
     pub fn limit(&self) -> Quantity<Limit> {
         let default = || match self.kind {

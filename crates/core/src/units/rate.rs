@@ -21,7 +21,7 @@ impl Rate {
     /// The units that [`Rate::from_str`] reads, as regular expressions (ECMA 262), with what they are in bit/s.
     pub fn units() -> Vec<(String, u64)> {
         const BIT: &str = "[bB][iI][tT](/s)?";
-        let plain = [(BIT.to_owned(), 1), ("B(/|p)s".to_owned(), 8)];
+        let plain = [(format!("{BIT}|b/s"), 1), ("B(/|p)s".to_owned(), 8)];
         let scaled = PREFIXES.into_iter().flat_map(|(letter, scale)| {
             let (small, capital) = (letter.to_ascii_lowercase(), letter.to_ascii_uppercase());
             let clear = if letter == 'k' { "[kK]".to_owned() } else { capital.to_string() };
@@ -128,7 +128,8 @@ fn bits_of(unit: &str) -> Option<u64> {
     let is_clear = prefix.is_none() || is_capital || unit.starts_with('k');
     match rest {
         _ if rest.strip_suffix("/s").unwrap_or(rest).eq_ignore_ascii_case("bit") => Some(scale),
-        "" | "b" | "b/s" if is_clear && prefix.is_some() => Some(scale),
+        "b/s" if is_clear => Some(scale),
+        "" | "b" if is_clear && prefix.is_some() => Some(scale),
         "bps" if is_capital => Some(scale),
         "B/s" | "Bps" if is_clear => Some(8 * scale),
         _ => None,
@@ -169,7 +170,9 @@ mod tests {
                 }
             }
         }
-        for (text, wanted) in [("2Kbps", 2_000), ("2Mbps", 2_000_000), ("2 Gbps", 2_000_000_000), ("900bit/s", 900)] {
+        for (text, wanted) in
+            [("2Kbps", 2_000), ("2Mbps", 2_000_000), ("2 Gbps", 2_000_000_000), ("900bit/s", 900), ("2b/s", 2)]
+        {
             assert_eq!(bits(text), Some(wanted), "{text}");
         }
     }

@@ -214,7 +214,13 @@ impl<W: FnMut(Time, &Result<Parsed, SetAside>, u32)> Reader<'_, W> {
                     self.front.pass_over(packet.time);
                     self.packets_set_aside.count(SetAside::Udp, packet.wire_length);
                 }
-                Err(reason) => self.packets_set_aside.count(reason, packet.wire_length),
+                Err(reason) => {
+                    // It may be all that the capture holds.
+                    if reason == SetAside::HeaderCut {
+                        self.front.pass_over(packet.time);
+                    }
+                    self.packets_set_aside.count(reason, packet.wire_length);
+                }
             }
             // Looking at clocks and signals for every packet would cost more than the packet.
             if self.packets.is_multiple_of(4096) && self.look_up() {

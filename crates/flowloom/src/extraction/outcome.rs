@@ -314,7 +314,7 @@ impl Extracted {
             (doubled.packets, Warning::DoubledAcceptors { doubled }),
         ];
         let of_counts = all.into_iter().filter(|(count, _)| *count > 0).map(|(_, warning)| warning);
-        of_counts.chain(Warning::of_missing_bytes(&self.counts.kept.into(), self.options.missing.unwrap_or_default()))
+        of_counts.chain(Warning::of_missing_bytes(&self.payload(), self.options.missing.unwrap_or_default()))
     }
 
     /// Which rules decided what, and why packets and connections were set aside.
@@ -387,7 +387,7 @@ impl Extracted {
             first_packet_unix_ns: self.counts.first.filter(|_| !self.options.anonymize).map(|time| time.as_nanos()),
             connections: self.connections(),
             payload_bytes: self.counts.kept.captured_bytes().into(),
-            payload: self.counts.kept.into(),
+            payload: self.payload(),
             datagrams: self.datagrams(),
             set_aside: set_aside.iter().map(|(name, count, _)| (name.clone(), *count)).collect(),
             set_aside_bytes: set_aside.into_iter().map(|(name, _, bytes)| (name, bytes)).collect(),
@@ -396,6 +396,11 @@ impl Extracted {
             interrupted: self.interrupted,
             warnings: self.warnings().iter().map(Warning::to_string).collect(),
         }
+    }
+
+    /// The payload of the connections that are kept, and what the capture lacks of others.
+    fn payload(&self) -> PayloadFacts {
+        PayloadFacts { set_aside: self.counts.set_aside_holes, ..self.counts.kept.into() }
     }
 
     /// Where the vectors come from.

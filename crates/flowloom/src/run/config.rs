@@ -5,13 +5,13 @@ use std::sync::Arc;
 use flowloom_core::extract::TrafficSeries;
 use flowloom_core::path::{Placement, Trace};
 use flowloom_core::time::Duration;
-use flowloom_core::units::{Rate, three_digits};
+use flowloom_core::units::{Limit, Rate, three_digits};
 use flowloom_core::workload::LinkSide;
 use flowloom_report::facts::{LinkFacts, Topology};
-use flowloom_sim::{Config, ConfigError, LinkNumber, Summary};
+use flowloom_sim::{Config, ConfigError, LinkNumber, PacketCounts, Summary};
 
 use crate::error::{Error, KeyError};
-use crate::experiment::{DatagramModel, Experiment, LossChoice, Network, Part, Quantity, RateChoice, Shape};
+use crate::experiment::{DatagramModel, Experiment, LossChoice, Network, Part, Quantity, Queue, RateChoice, Shape};
 use crate::run::changes::replay_model;
 use crate::run::senders::Senders;
 use crate::workload::source::Source;
@@ -109,6 +109,8 @@ pub fn topology(network: &Network, shape: &Shape, config: &Config, summary: &Sum
             utilisation: measured.utilisation(),
             queue_mean_packets: measured.mean_packets(),
             queue_max_packets: measured.max().packets,
+            queue_max_ns: link.rate.bits_per_second().map(|rate| time_of(measured.max().bytes, rate)),
+            queue_limit_ns: queue_time(queue, link.rate, mean_packet(offered)),
         }
     });
     Topology {
@@ -116,6 +118,30 @@ pub fn topology(network: &Network, shape: &Shape, config: &Config, summary: &Sum
         ends: shape.ends.map(|node| shape.graph.name(node).to_owned()),
         links: links.collect(),
     }
+}
+
+/// A packet that fills a frame of Ethernet, in bytes on the link.
+pub const FULL_PACKET: u64 = 1_514;
+
+/// Nanoseconds that a line of `rate` takes for all that the limit of `queue` allows, of packets of `mean` bytes; `None` without a rate, and
+/// of queues that drop for other reasons.
+pub fn queue_time(queue: &Queue, rate: Rate, mean: u64) -> Option<u64> {
+    let bytes = match queue.limit().value {
+        Limit::Bytes(bytes) => bytes,
+        Limit::Packets(packets) => packets.saturating_mul(mean),
+    };
+    rate.bits_per_second().filter(|_| queue.is_held_by_limit()).map(|rate| time_of(bytes, rate))
+}
+
+/// The mean length of packets; of none that of a full one.
+fn mean_packet(packets: PacketCounts) -> u64 {
+    packets.bytes.checked_div(packets.total()).unwrap_or(FULL_PACKET)
+}
+
+/// Nanoseconds that a line of `rate` in bit/s takes for so many bytes.
+fn time_of(bytes: u64, rate: u64) -> u64 {
+    let nanos = u128::from(bytes) * 8_000_000_000 / u128::from(rate.max(1));
+    u64::try_from(nanos).unwrap_or(u64::MAX)
 }
 
 /// Round-trip time of connections in a workload without a single sample.

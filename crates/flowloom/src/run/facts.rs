@@ -11,7 +11,7 @@ use flowloom_models::Variation;
 use flowloom_report::loops::{Loops, Scope};
 use flowloom_report::{Facts, HostFacts, Original, Summary};
 use flowloom_sim::Config;
-use flowloom_store::workload::{PayloadFacts, TrafficFacts};
+use flowloom_store::workload::{CaptureFacts, CopyFacts, PayloadFacts, TrafficFacts};
 
 use crate::clock::{self, Stopwatch};
 use crate::experiment::{self, LossChoice, Quantity, RateChoice};
@@ -99,7 +99,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         again: again::facts(plan, options),
         provenance: provenance(source),
         interrupted: summary.interrupted || source.interrupted,
-        warnings: (capture.warnings.iter().cloned()).chain(own.iter().map(Warning::to_string)).collect(),
+        warnings: (told_of(capture).cloned()).chain(own.iter().map(Warning::to_string)).collect(),
         changes: changes(&plan.experiment, source),
         drawn_payload: source.payload,
         of_model: source.is_of_model(),
@@ -131,6 +131,13 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     }
 }
 
+/// What reading the original warned of, without what the run doubts itself.
+fn told_of(capture: &CaptureFacts) -> impl Iterator<Item = &String> {
+    let CopyFacts { packets, .. } = capture.copies;
+    let doubted = Warning::CapturedTwice { packets, share: capture.copies.share() }.to_string();
+    capture.warnings.iter().filter(move |warning| **warning != doubted)
+}
+
 /// The window lies behind the end of what the source has, or reaches beyond it.
 fn clipped(setup: &Setup<'_>, config: &Config, source: &Source) -> Option<Warning> {
     let asked = setup.plan.window(config);
@@ -147,13 +154,29 @@ fn of_load(rate: &Quantity<RateChoice>, source: &Source, datagrams: bool) -> Str
     if !matches!(rate.value, RateChoice::OfLoad(_)) {
         return String::new();
     }
-    match busiest_second(&source.facts.traffic, datagrams) {
-        Some(busiest) => format!(" ({rate} of the mean; the busiest second of the original has {busiest})"),
+    let traffic = &source.facts.traffic;
+    match busiest_second(traffic, datagrams) {
+        Some(busiest) => {
+            let is_of_all = left_out_share(traffic, datagrams) < NOTABLE_LEFT_OUT;
+            let base = if is_of_all { "" } else { "; both of the replayed packets alone" };
+            format!(" ({rate} of the mean; the busiest second of the original has {busiest}{base})")
+        }
         None => format!(" ({rate} of the mean)"),
     }
 }
 
-/// The most that passed from one side in a second of the original, counted from its start; `None` if nobody saw packets.
+/// From this share of the original's bytes on that are not replayed, an answer says what its rates are of.
+const NOTABLE_LEFT_OUT: f64 = 0.1;
+
+/// The share of the original's bytes that are not replayed.
+fn left_out_share(traffic: &TrafficFacts, datagrams: bool) -> f64 {
+    let sides = || [LinkSide::Left, LinkSide::Right].into_iter();
+    let [sent, left_out] = [TrafficFacts::sent, TrafficFacts::left_out]
+        .map(|of| sides().map(|side| of(traffic, side, datagrams).total().bytes as f64).sum::<f64>());
+    left_out / (sent + left_out).max(1.0)
+}
+
+/// The most that passed from one side in a second of the original's replayed packets, counted from its start; `None` if nobody saw packets.
 fn busiest_second(traffic: &TrafficFacts, datagrams: bool) -> Option<Rate> {
     let of_side = |from: LinkSide| {
         let series = traffic.sent(from, datagrams);
@@ -225,7 +248,7 @@ fn model(plan: &Plan, source: &Source) -> String {
 fn of_window(kept: KeptPayload, whole: &PayloadFacts) -> Option<PayloadFacts> {
     // What the clock releases is told of the whole.
     let kept = PayloadFacts { clocked_bytes: None, ..kept.into() };
-    (kept.total().replayed != whole.total().replayed).then_some(kept)
+    (kept.total().replayed != whole.total().replayed).then(|| whole.part(kept))
 }
 
 /// Draws whose mean number of active connections is expected to be below this share of their workload's.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
 use flowloom_core::workload::{ConnectionVector, Protocol};
+use flowloom_report::gates::DEEP_LIMIT;
 use flowloom_report::words::{counted, thousands};
 use flowloom_sim::{Classed, Config, Origin};
 
@@ -15,12 +16,14 @@ use serde::{Serialize, Serializer};
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::experiment::Experiment;
+use crate::experiment::{DatagramModel, Experiment};
 use crate::parallel::threads;
+use crate::warning::Warning;
+use crate::workload::source::Source;
 
 use super::again::Asked;
 use super::asked_before;
-use super::config::config;
+use super::config::{FULL_PACKET, config, queue_time};
 use super::options::{Driver, RunOptions};
 use super::plan::Plan;
 use super::senders::{Senders, Together};
@@ -130,6 +133,10 @@ fn needs(plan: &Plan, options: &RunOptions, context: Context<'_>) -> Result<Need
     let config =
         config(&plan.experiment, &shape, &senders, source, plan.traces.clone()).map_err(|error| plan.located(error))?;
     let flows = senders.flows(plan.experiment.run.seeds[0], config.window);
+    let is_endless = |classed: &Classed| matches!(classed.origin, Origin::Source { endless_until: Some(_) });
+    if flows.connections.iter().any(is_endless) || offered_share(source, &senders, &config)? > FILLS {
+        deep_limit(&plan.experiment, &config).iter().for_each(|warning| context.warn(warning));
+    }
     let placed = senders.placed(source.vectors()?, &config).map(|placed| placed.map(Classed::from));
     let mut count = Count::new(&config);
     // By start, as the run has them.
@@ -160,6 +167,24 @@ fn needs(plan: &Plan, options: &RunOptions, context: Context<'_>) -> Result<Need
     };
     let memory_bytes = at_once * (LEAST_MEMORY + needs.active * MEMORY_OF_ACTIVE);
     Ok(Needs { runs, duration, memory_bytes, time, ..needs })
+}
+
+/// From this share of the link's rate on its queue may fill: closed loops bring retransmissions beside what they carry.
+const FILLS: f64 = 0.9;
+
+/// What the busier direction of a workload brings to the bottleneck, as a share of its rate; 0 where nobody knows.
+fn offered_share(source: &Source, senders: &Senders<'_>, config: &Config) -> Result<f64, Error> {
+    let datagrams = if senders.sends_datagrams() { DatagramModel::AsSeen } else { DatagramModel::LeaveOut };
+    let bytes = source.link_bytes(datagrams)?.map_or(0, |[left, right]| left.max(right));
+    let rate = config.bottleneck.rate.bits_per_second().unwrap_or(u64::MAX);
+    Ok(8.0 * bytes as f64 / config.window.as_secs_f64().max(1e-9) / rate as f64)
+}
+
+/// Says that the queue of the bottleneck holds more than two seconds of traffic, if nothing but its limit makes it drop.
+fn deep_limit(experiment: &Experiment, config: &Config) -> Option<Warning> {
+    let queue = &experiment.network.bottleneck.queue;
+    let time = queue_time(queue, config.bottleneck.rate, FULL_PACKET)?;
+    (time > DEEP_LIMIT).then(|| Warning::DeepLimit { queue: queue.to_string(), time: Duration::from_nanos(time) })
 }
 
 /// Counts what connections need.

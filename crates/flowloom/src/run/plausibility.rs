@@ -1,9 +1,10 @@
 //! What a run says of its plausibility, with the names of classes and links.
 
+use flowloom_core::tcp::Sack;
 use flowloom_core::workload::LinkSide;
 use flowloom_report::facts::{ClassFacts, Topology};
 use flowloom_report::plausibility::{
-    ClassPlausibility, DirectionPlausibility, FlowPlausibility, NotJudged, Plausibility,
+    ClassPlausibility, DirectionPlausibility, FlowPlausibility, NotJudged, Plausibility, StandingQueue,
 };
 use flowloom_sim::{ClassPackets, Config, JudgedFlow, Summary};
 
@@ -28,6 +29,7 @@ pub fn facts(config: &Config, summary: &Summary, classes: &[ClassFacts], topolog
         classes: (found.classes.iter().zip(&summary.classes).enumerate())
             .map(|(class, (packets, counts))| {
                 let data_packets = packets.data_packets();
+                let tcp = config.tcp(class as u16);
                 ClassPlausibility {
                     class: name(class),
                     ignores_losses: config.class(class as u16).response().is_none(),
@@ -38,14 +40,25 @@ pub fn facts(config: &Config, summary: &Summary, classes: &[ClassFacts], topolog
                     retransmissions: counts.retransmissions,
                     retransmitted_share: share(counts.retransmissions, data_packets),
                     queueing_ns: packets.queueing.mean().as_nanos(),
-                    timeout_ns: config.tcp(class as u16).rto.min.as_nanos(),
+                    timeout_ns: tcp.rto.min.as_nanos(),
                     round_trip_ns: packets.queueing.mean_round_trip().as_nanos(),
-                    first_timeout_ns: config.tcp(class as u16).rto.initial.as_nanos(),
+                    first_timeout_ns: tcp.rto.initial.as_nanos(),
+                    standing: standing(packets, topology),
+                    without_sack: tcp.sack == Sack::Off,
                 }
             })
             .filter(|class| class.from_left.packets + class.from_right.packets > 0)
             .collect(),
     }
+}
+
+/// The deepest queue, if less than half of the data packets that were not dropped arrived.
+fn standing(packets: &ClassPackets, topology: &Topology) -> Option<StandingQueue> {
+    let dropped: u64 = [LinkSide::Left, LinkSide::Right].map(|side| packets.dropped_from(side)).iter().sum();
+    let remained = packets.data_packets().saturating_sub(dropped);
+    let deepest = topology.links.iter().max_by_key(|link| link.queue_max_ns)?;
+    let holds_ns = deepest.queue_max_ns.filter(|_| packets.queueing.arrived() * 2 < remained)?;
+    Some(StandingQueue { link: deepest.name.clone(), holds_ns })
 }
 
 fn flow_facts(flow: &JudgedFlow, class: String, config: &Config) -> FlowPlausibility {

@@ -121,7 +121,9 @@ pub fn refuse_empty(plan: &Plan, source: &Source) -> Result<(), Error> {
     if source.path.is_none() || source.facts.connections > unsent {
         return Ok(());
     }
-    let error = Error::new("there is no connection to replay");
+    // Of an input without any flow they were told when it was read.
+    let told = source.facts.capture.warnings.iter().filter(|_| source.facts.connections > 0);
+    let error = told.fold(Error::new("there is no connection to replay"), Error::note);
     let flows = unsent_flows(&source.facts, datagrams);
     if flows > 0 && plan.experiment.workload.model.is_some() {
         let left_out = Warning::DatagramsNotReplayed { flows, of_capture: false };

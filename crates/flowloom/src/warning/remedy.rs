@@ -90,6 +90,9 @@ impl Warning {
             Warning::RecordEnds { .. } => "leave out measure.duration, or lengthen the record with workload.load",
             Warning::WindowBehindRecord { .. } => "set measure.window to a part of the record",
             Warning::CaptureIncomplete { .. } => "the results are complete; run it again for the capture",
+            Warning::DeepLimit { .. } => {
+                "if this is not what was meant, set a limit: --queue drop-tail,limit=100p, or network.bottleneck.queue"
+            }
             Warning::WaitsNotCorrected { .. } => {
                 "extract from the packets, or take the published setting, in which short waits are left out: waits = { min = \"500ms\", \
                  correct = \"none\" }"

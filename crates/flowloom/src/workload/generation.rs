@@ -537,6 +537,7 @@ impl Generation<'_> {
             interrupted: of.interrupted,
             set_aside: set_aside(&base.facts, datagrams),
             set_aside_bytes: in_proportion(of, &counted),
+            payload: of.payload.part(counted.payload),
             ..counted
         };
         if self.variation.is_some() {

@@ -151,15 +151,15 @@ pub fn open(
     Ok(loaded)
 }
 
-/// Whether a wait that is replayed contains a transit that would be taken out if the vector told it (methods A.5.10). Of a capture
-/// that is rare; a file of another tool never tells it.
+/// Whether a wait that is replayed contains a transit that would be taken out if the vector told it (methods A.5.10), or that nobody asks
+/// to take out although short waits are replayed too. Of a capture that is rare; a file of another tool never tells it.
 pub fn keeps_transit(vector: &ConnectionVector, waits: Waits) -> bool {
     let keeps = |pair: &[Adu]| {
         let raw = pair[0].wait.unwrap_or_default();
         let answers = pair[0].side != pair[1].side && vector.ends[pair[1].side].min_transit.is_none();
         answers && !waits.replayed(raw, None).is_zero()
     };
-    waits.correct == Correction::Ostt
+    (waits.correct == Correction::Ostt || waits.min.is_zero())
         && vector.evidence == Evidence::VectorFile
         && vector.pattern == Pattern::Sequential
         && vector.adus.windows(2).any(keeps)

@@ -109,7 +109,7 @@ impl Source {
         })?;
         let facts =
             writer.finish(extracted.provenance(), extracted.facts(), &extracted.traffic()).map_err(Error::new)?;
-        if facts.connections == facts.datagram_flows {
+        if facts.connections == 0 {
             // Otherwise they are part of the answer.
             extracted.warn(context);
         }
@@ -255,7 +255,7 @@ fn other_forms(
     for vector in &mut loaded.vectors {
         writer.write(&vector?).map_err(Error::new)?;
     }
-    if loaded.facts.connections == loaded.facts.datagram_flows {
+    if loaded.facts.connections == 0 {
         // Otherwise they are part of the answer.
         loaded.warn(context);
     }

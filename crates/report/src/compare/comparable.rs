@@ -112,7 +112,7 @@ pub enum Unpaired {
     #[error("they have different seeds")]
     Seeds,
     /// There are more results of one than of the other.
-    #[error("there are {reference} and {other} results")]
+    #[error("there are {other} and {reference} results")]
     Numbers {
         /// Of the reference.
         reference: usize,

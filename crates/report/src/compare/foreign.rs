@@ -335,7 +335,7 @@ mod tests {
         let goodput = &apart.difference(Metric::Goodput).unwrap().verdict;
         assert_eq!((goodput.basis, goodput.outcome), (Basis::Replications, Outcome::CannotTell));
         let refused = compared(&a, &b[1..], Pairing::Paired).unwrap_err();
-        assert_eq!(refused.to_string(), "b and a cannot be paired: there are 5 and 4 results");
+        assert_eq!(refused.to_string(), "b and a cannot be paired: there are 4 and 5 results");
     }
 
     #[test]

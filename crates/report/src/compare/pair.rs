@@ -152,7 +152,7 @@ impl<'a> Pair<'a> {
     pub(super) fn concluded(&self, draft: Draft, options: &Options) -> Comparison {
         let of_reference = if self.original { 1 } else { self.reference.runs.len() };
         let replications = [of_reference, self.other.runs.len()];
-        let told = |side: &Side<'_>| side.runs.first().map(|run| Feedback::of(&run.facts));
+        let told = |side: &Side<'_>| Feedback::of_runs(&side.runs.iter().collect::<Vec<_>>());
         let reference_feedback = told(&self.reference).filter(|_| !self.original);
         let other_feedback = told(&self.other);
         let names = [self.reference.name, self.other.name];

@@ -83,13 +83,16 @@ impl Described {
         ];
         let jumps = traffic.clock_jumps(Duration::from_nanos(capture.duration_ns)).total();
         let observed = Duration::from_nanos(capture.duration_ns).saturating_sub(jumps);
+        let load = vectors.load(observed, traffic);
+        let of_vectors = vectors.finish();
+        let payload = capture.payload.part(of_vectors.payload);
         Described {
             name,
             clock_jumps_ns: jumps.as_nanos(),
             classes: classes.into_iter().chain(replayable).collect(),
-            load: vectors.load(observed, traffic),
+            load,
             load_per_second: load::per_second(traffic),
-            workload: vectors.finish(),
+            workload: Description { payload, ..of_vectors },
             capture,
             protocols: told.protocols,
             conversations: told.conversations,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use flowloom_report::facts::DrawnPayload;
+use flowloom_report::facts::{DrawnPayload, LinkFacts, Topology};
 use flowloom_report::html::{ReportOptions, write_report};
 use flowloom_report::plausibility::{ClassPlausibility, DirectionPlausibility, Plausibility};
 use flowloom_report::verdict::Light;
@@ -75,6 +75,16 @@ fn doubts_take_the_green_away() {
             original.set_aside_bytes.insert("connections-missing-bytes".into(), bytes);
         }
     };
+    // Beside it so much that was acknowledged in one-way captures, or that nobody acknowledged.
+    let lacking = |acknowledged: u64, missing: u64| {
+        move |run: &mut Run| {
+            let payload = &mut run.facts.original.as_mut().unwrap().payload;
+            (payload.initiator.captured, payload.initiator.replayed) = (1_000_000, 1_000_000);
+            payload.initiator.missing = missing;
+            payload.set_aside.connections = 1;
+            (payload.set_aside.missing_bytes, payload.set_aside.acknowledged_bytes) = (acknowledged, acknowledged);
+        }
+    };
     let doubted = [
         with(&|run| {
             run.facts.plausibility =
@@ -93,6 +103,8 @@ fn doubts_take_the_green_away() {
             (payload.acceptor.missing, payload.acceptor.acknowledged) = (30_000, 30_000);
         }),
         with(&left_out(25_000)),
+        with(&lacking(0, 25_000)),
+        with(&lacking(25_000, 0)),
     ];
     for run in &doubted {
         let verdict = run.summary().verdict;
@@ -106,12 +118,41 @@ fn doubts_take_the_green_away() {
     }
     let within = [
         with(&left_out(15_000)),
+        with(&lacking(0, 15_000)),
+        with(&lacking(15_000, 0)),
         with(&|run| run.facts.drawn_payload = Some(DrawnPayload::new([1_000, 300], [1_019, 300]))),
         with(&|run| run.facts.plausibility = lossy(400, 1.5, 450)),
     ];
     for run in &within {
         assert_eq!(run.summary().verdict.plausible.word, Plausible::Yes, "{:?}", run.summary().warnings);
     }
+}
+
+/// A queue that held more than a second of traffic, and may hold more than two; the deepest one is named.
+#[test]
+fn a_deep_queue_is_warned_of() {
+    let mut run = made_up("deep", 1.0);
+    let mut warned = |holds: [u64; 2], limit: Option<u64>| {
+        let link = |name: &str, holds_ns: u64| LinkFacts {
+            name: name.into(),
+            queue: "drop-tail 65000p".into(),
+            queue_max_ns: Some(holds_ns),
+            queue_limit_ns: limit,
+            ..LinkFacts::default()
+        };
+        let links = vec![link("a", holds[0]), link("b", holds[1])];
+        run.facts.topology = Some(Topology { links, ..Topology::default() });
+        let warnings = run.summary().warnings;
+        warnings.iter().find(|warning| warning.cause().contains("the queue of")).map(|warning| warning.cause())
+    };
+    let second = 1_000_000_000;
+    assert_eq!(
+        warned([second, 30 * second], Some(784 * second)).as_deref(),
+        Some("the queue of b held up to 30.0 s of traffic; its limit (drop-tail 65000p) allows 784 s")
+    );
+    assert_eq!(warned([second, second / 2], Some(784 * second)), None, "not deep");
+    assert_eq!(warned([2 * second, 0], Some(2 * second)), None, "no deeper than that");
+    assert_eq!(warned([2 * second, 0], None), None, "it drops for other reasons");
 }
 
 /// What counts is the difference beside the busier direction's bytes; the side is named.

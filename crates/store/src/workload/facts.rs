@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use flowloom_core::extract::KeptPayload;
+use flowloom_core::extract::{KeptPayload, SetAsideHoles};
 use flowloom_core::record::{Series, Traffic};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide, Payload, PerSide, Side, sum};
@@ -153,6 +153,9 @@ pub struct PayloadFacts {
     /// (methods A.13.11); `None` in files of earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clocked_bytes: Option<u64>,
+    /// What the capture lacks of connections that are set aside and not in the file.
+    #[serde(skip_serializing_if = "SetAsideHoles::is_empty")]
+    pub set_aside: SetAsideHoles,
 }
 
 impl CaptureFacts {
@@ -201,7 +204,8 @@ impl From<KeptPayload> for PayloadFacts {
     fn from(kept: KeptPayload) -> PayloadFacts {
         let KeptPayload { ends: PerSide { initiator, acceptor }, sides: [from_left, from_right], .. } = kept;
         let (connections_with_missing, clocked_bytes) = (kept.with_missing, Some(kept.clocked));
-        PayloadFacts { connections_with_missing, initiator, acceptor, from_left, from_right, clocked_bytes }
+        let set_aside = SetAsideHoles::default();
+        PayloadFacts { connections_with_missing, initiator, acceptor, from_left, from_right, clocked_bytes, set_aside }
     }
 }
 
@@ -211,7 +215,9 @@ impl PayloadFacts {
         let ends = [self.initiator, self.acceptor, self.from_left, self.from_right];
         let is_possible =
             |of: &Payload| of.captured.max(of.missing).max(of.replayed) <= MOST && of.acknowledged <= of.missing;
-        self.connections_with_missing.max(self.clocked_bytes.unwrap_or(0)) <= MOST && ends.iter().all(is_possible)
+        let SetAsideHoles { connections, missing_bytes, acknowledged_bytes } = self.set_aside;
+        let counts = [self.connections_with_missing, self.clocked_bytes.unwrap_or(0), connections, missing_bytes];
+        counts.iter().all(|count| *count <= MOST) && acknowledged_bytes <= missing_bytes && ends.iter().all(is_possible)
     }
 
     /// The share of the replayed bytes that the clock releases; `None` if that is not known, and without a byte.
@@ -223,6 +229,31 @@ impl PayloadFacts {
     /// Both directions together.
     pub fn total(&self) -> Payload {
         self.initiator + self.acceptor
+    }
+
+    /// Both directions together, with what the capture lacks of connections that are set aside; and the connections that lack bytes.
+    pub fn with_set_aside(&self) -> (Payload, u64) {
+        let SetAsideHoles { connections, missing_bytes: missing, acknowledged_bytes: acknowledged } = self.set_aside;
+        let of_set_aside = Payload { missing, acknowledged, ..Payload::default() };
+        (self.total() + of_set_aside, sum([self.connections_with_missing, connections]))
+    }
+
+    /// What stands for a part of this payload, with its part of what the capture lacks of connections that are set aside: nobody knows
+    /// which of them belong to the part.
+    #[must_use]
+    pub fn part(&self, part: PayloadFacts) -> PayloadFacts {
+        let [all, captured] = [self, &part].map(|facts| u128::from(facts.total().captured));
+        let of = |count: u64| match all {
+            0 => count,
+            _ => u64::try_from(u128::from(count) * captured / all).unwrap_or(u64::MAX),
+        };
+        let SetAsideHoles { connections, missing_bytes, acknowledged_bytes } = self.set_aside;
+        let set_aside = SetAsideHoles {
+            connections: of(connections),
+            missing_bytes: of(missing_bytes),
+            acknowledged_bytes: of(acknowledged_bytes),
+        };
+        PayloadFacts { set_aside, ..part }
     }
 }
 

@@ -94,5 +94,40 @@ fn a_needless_syn_is_known_by_other_samples() {
     assert_eq!(answered_after(1_200), [Some(1_200), Some(1), Some(1_501)]);
     // A path of 500 ms: the first SYN was lost.
     assert_eq!(answered_after(500), [Some(500), Some(1), Some(501)]);
-    assert_eq!(answered_after(700), [Some(500), Some(1), Some(501)]);
+    // Which SYN was answered nobody knows: only the data is a sample.
+    assert_eq!(answered_after(700), [Some(700), Some(1), Some(501)]);
+}
+
+/// SYNs at 0 and 1 s, a SYN/ACK 8 ms later, and data that is answered with data after 900 ms: the path was full, and the first was answered.
+#[test]
+fn a_repeated_syn_gives_no_sample() {
+    let mut t = Transcript::new();
+    t.flags(0, I, 0, 0, 0, Flags::SYN);
+    t.flags(1_000 * MS, I, 0, 0, 0, Flags::SYN);
+    t.flags(1_008 * MS, A, 0, 1, 0, SYN_ACK);
+    t.flags(1_028 * MS, I, 1, 1, 0, Flags::ACK);
+    t.i(1_030 * MS, 1, 1, 300);
+    t.a(1_930 * MS, 1, 301, 500);
+    let ends = t.finish().1.ends;
+    assert_eq!(ends.acceptor.min_transit, Some(Duration::from_millis(900)));
+    assert_eq!(ends.initiator.min_transit, Some(Duration::from_millis(20)));
+}
+
+/// The same with timestamps: an echo of the last SYN tells that it was answered, and one of the first tells nothing, because an end that
+/// received it answers each copy with its timestamp.
+#[test]
+fn timestamps_tell_that_the_last_syn_was_answered() {
+    let transit = |answers_first: bool| {
+        let mut t = Transcript::new();
+        t.tick = MS;
+        t.flags(0, I, 0, 0, 0, Flags::SYN);
+        let first = t.heard[0];
+        t.flags(1_000 * MS, I, 0, 0, 0, Flags::SYN);
+        if answers_first {
+            t.heard[0] = first;
+        }
+        t.flags(1_008 * MS, A, 0, 1, 0, SYN_ACK);
+        goes_on(t, 1_008).ends.acceptor.min_transit.map(|transit| transit.as_nanos() / 1_000_000)
+    };
+    assert_eq!([transit(false), transit(true)], [Some(8), Some(49)]);
 }
