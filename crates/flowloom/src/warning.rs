@@ -364,6 +364,12 @@ const DOUBTFUL_MISSING_SHARE: f64 = 0.01;
 const DISK_FULL: &str =
     "the disk is full: the run ended, and what was recorded until then was completed with room kept back for it";
 
+/// What [`Warning::DeepLimit`] says.
+fn deep_limit(queue: &str, time: Duration) -> String {
+    let time = Unit::Time.show(time.as_nanos() as f64);
+    format!("the queue of the bottleneck may fill, and its limit ({queue}) allows {time} of traffic")
+}
+
 /// Where the first of several malformed flow messages is, and what is wrong with it.
 fn first_malformed(file: &str, Problem { message, offset, text, .. }: &Problem) -> String {
     format!("; the first: {file}: message {message} at byte {offset}: {text}")
@@ -487,10 +493,7 @@ impl Warning {
                 thousands(*connections)
             ),
             Warning::CaptureIncomplete { name, why } => format!("{name} ends before the run does: {why}"),
-            Warning::DeepLimit { queue, time } => format!(
-                "the queue of the bottleneck may fill, and its limit ({queue}) allows {} of traffic",
-                Unit::Time.show(time.as_nanos() as f64)
-            ),
+            Warning::DeepLimit { queue, time } => deep_limit(queue, *time),
             Warning::WaitsNotCorrected { connections } => format!(
                 "the waits of {} contain a round trip that the input does not tell; the replay waits for it twice",
                 counted(*connections, "connection")

@@ -242,7 +242,7 @@ impl Feedback {
         let replayed = |run: &Run| run.facts.original.as_ref().map_or(0, |original| original.payload.total().replayed);
         let released: Option<Vec<u64>> = runs.iter().map(|run| clocked(run)).collect();
         let of = sum(runs.iter().map(|run| replayed(run)));
-        all.clocked_share = released.filter(|_| of > 0).map(|released| sum(released.into_iter()) as f64 / of as f64);
+        all.clocked_share = released.filter(|_| of > 0).map(|released| sum(released) as f64 / of as f64);
         for run in others {
             let Feedback { original, sources, .. } = Feedback::of(&run.facts);
             all.original = all.original.zip(original).map(|(one, other)| one.plus(&other));

@@ -316,7 +316,7 @@ fn connections(runs: &[&Run]) -> String {
         [run, others @ ..] if others.iter().all(|other| kinds(other) == kinds(run)) => {
             format!("{} ({})", counted(started(run), "TCP connection"), kinds(run))
         }
-        _ => format!("{} TCP connections", range(runs, |run| started(run), thousands)),
+        _ => format!("{} TCP connections", range(runs, started, thousands)),
     }
 }
 

@@ -270,6 +270,46 @@ fn dropped_tcp(class: &str, from_side: &str, share: f64, link: Option<&str>) -> 
     dropped(&format!("TCP packets of {class} from the {from_side}"), share, link)
 }
 
+/// What [`Warning::StandingQueue`] says.
+fn standing_queue(class: &str, share: &str, link: &str, holds_ns: u64) -> String {
+    let held = Unit::Time.show(holds_ns as f64);
+    format!(
+        "bufferbloat: {share} of the data packets of {class} were retransmissions; most of them did not arrive, because the queue of {link} \
+         held {held} of traffic, and retransmission timers expired meanwhile"
+    )
+}
+
+/// What [`Warning::DeepQueue`] says.
+fn deep_queue(link: &str, holds_ns: u64, limit_ns: u64, queue: &str) -> String {
+    let [held, allowed] = [holds_ns, limit_ns].map(|time| Unit::Time.show(time as f64));
+    format!("the queue of {link} held up to {held} of traffic; its limit ({queue}) allows {allowed}")
+}
+
+/// What [`Warning::LongRoundTrips`] says.
+fn long_round_trips(class: &str, share: &str, round_trip_ns: u64, first_timeout_ns: u64) -> String {
+    let [round_trip, timeout] = [round_trip_ns, first_timeout_ns].map(|time| Unit::Time.show(time as f64));
+    format!(
+        "long round trips: {share} of the data packets of {class} were retransmissions; a round trip takes {round_trip} in the mean, and the \
+         first retransmission timeout is {timeout}"
+    )
+}
+
+/// What [`Warning::MissingPayload`] says.
+fn missing_payload(missing_bytes: u64, share: &str) -> String {
+    let missing = Unit::Bytes.show(missing_bytes as f64);
+    format!(
+        "doubtful: {missing} of payload ({share}) are missing from the capture and not replayed: nobody acknowledged them"
+    )
+}
+
+/// What [`Warning::LeftOutPayload`] says.
+fn left_out_payload(left_out_bytes: u64, replayed_bytes: u64) -> String {
+    let [left_out, replayed] = [left_out_bytes, replayed_bytes].map(|bytes| Unit::Bytes.show(bytes as f64));
+    format!(
+        "doubtful: {left_out} of captured payload are left out, because bytes are missing in the same connections; {replayed} are replayed"
+    )
+}
+
 /// How much is sent from a side, or from both, and how much was to be.
 fn other_payload(asked_bytes: u64, sent_bytes: u64, from_side: Option<&str>) -> String {
     let [asked, sent] = [asked_bytes, sent_bytes].map(|bytes| Unit::Bytes.show(bytes as f64));
@@ -427,24 +467,13 @@ impl Warning {
                 percent(share),
                 Unit::Time.show(*queueing_ns as f64)
             ),
-            Warning::StandingQueue { class, share, link, holds_ns } => format!(
-                "bufferbloat: {} of the data packets of {class} were retransmissions; most of them did not arrive, because the queue of {link} \
-                 held {} of traffic, and retransmission timers expired meanwhile",
-                percent(share),
-                Unit::Time.show(*holds_ns as f64)
-            ),
-            Warning::DeepQueue { link, holds_ns, limit_ns, queue } => format!(
-                "the queue of {link} held up to {} of traffic; its limit ({queue}) allows {}",
-                Unit::Time.show(*holds_ns as f64),
-                Unit::Time.show(*limit_ns as f64)
-            ),
-            Warning::LongRoundTrips { class, share, round_trip_ns, first_timeout_ns } => format!(
-                "long round trips: {} of the data packets of {class} were retransmissions; a round trip takes {} in the mean, and the \
-                 first retransmission timeout is {}",
-                percent(share),
-                Unit::Time.show(*round_trip_ns as f64),
-                Unit::Time.show(*first_timeout_ns as f64)
-            ),
+            Warning::StandingQueue { class, share, link, holds_ns } => {
+                standing_queue(class, &percent(share), link, *holds_ns)
+            }
+            Warning::DeepQueue { link, holds_ns, limit_ns, queue } => deep_queue(link, *holds_ns, *limit_ns, queue),
+            Warning::LongRoundTrips { class, share, round_trip_ns, first_timeout_ns } => {
+                long_round_trips(class, &percent(share), *round_trip_ns, *first_timeout_ns)
+            }
             Warning::DroppedDatagrams { class, share, link } => {
                 format!("overload: {}", dropped(&format!("datagrams of {class}"), *share, link.as_deref()))
             }
@@ -452,18 +481,9 @@ impl Warning {
                 "doubtful: {} of acknowledged payload are not replayed: of the sides that sent them no data was captured",
                 Unit::Bytes.show(*acknowledged_bytes as f64)
             ),
-            Warning::MissingPayload { missing_bytes, share } => format!(
-                "doubtful: {} of payload ({}) are missing from the capture and not replayed: nobody acknowledged them",
-                Unit::Bytes.show(*missing_bytes as f64),
-                percent(share)
-            ),
+            Warning::MissingPayload { missing_bytes, share } => missing_payload(*missing_bytes, &percent(share)),
             Warning::LeftOutPayload { left_out_bytes, replayed_bytes } => {
-                let [left_out, replayed] =
-                    [*left_out_bytes, *replayed_bytes].map(|bytes| Unit::Bytes.show(bytes as f64));
-                format!(
-                    "doubtful: {left_out} of captured payload are left out, because bytes are missing in the same connections; \
-                     {replayed} are replayed"
-                )
+                left_out_payload(*left_out_bytes, *replayed_bytes)
             }
             Warning::ShortWindow { window_ns, bin_ns } => {
                 let [window, bin] = [*window_ns, *bin_ns].map(Duration::from_nanos);

@@ -2,6 +2,12 @@
 
 use super::Warning;
 
+const SET_A_LIMIT: &str =
+    "if this is not what was meant, set a limit: --queue drop-tail,limit=100p, or network.bottleneck.queue";
+
+const LEAVE_SHORT_WAITS_OUT: &str = "extract from the packets, or take the published setting, in which short waits are left out: \
+     waits = { min = \"500ms\", correct = \"none\" }";
+
 impl Warning {
     /// What to do about it, where something can be done.
     pub fn remedy(&self) -> Option<&'static str> {
@@ -90,13 +96,8 @@ impl Warning {
             Warning::RecordEnds { .. } => "leave out measure.duration, or lengthen the record with workload.load",
             Warning::WindowBehindRecord { .. } => "set measure.window to a part of the record",
             Warning::CaptureIncomplete { .. } => "the results are complete; run it again for the capture",
-            Warning::DeepLimit { .. } => {
-                "if this is not what was meant, set a limit: --queue drop-tail,limit=100p, or network.bottleneck.queue"
-            }
-            Warning::WaitsNotCorrected { .. } => {
-                "extract from the packets, or take the published setting, in which short waits are left out: waits = { min = \"500ms\", \
-                 correct = \"none\" }"
-            }
+            Warning::DeepLimit { .. } => SET_A_LIMIT,
+            Warning::WaitsNotCorrected { .. } => LEAVE_SHORT_WAITS_OUT,
             Warning::DatagramsNotReplayed { of_capture, .. } => how_to_send(*of_capture),
             Warning::DatagramsEvened { .. } => {
                 "extract the capture again, or read bytes and spans from such a run, not bursts or short queues"
