@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use flowloom_core::record::{DropRecord, QueueSample, SourceRecord, WindowRecord};
+use flowloom_core::record::{DropRecord, QueueSample, SojournRecord, SourceRecord, WindowRecord};
 
 use super::rows::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, ThroughputRow};
 use crate::manifest::{MANIFEST_FILE, Manifest};
@@ -24,7 +24,7 @@ pub(super) const INDEX_FILE: &str = "index.json";
 /// Files of a run folder that have one name in all of them, beside the tables.
 const FIXED: [&str; 6] = [RUN_FILE, HOST_FILE, INDEX_FILE, MANIFEST_FILE, "report.html", "workload.parquet"];
 /// Its tables.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     ConnectionRow::TABLE,
     EpochRow::TABLE,
     AduRow::TABLE,
@@ -32,6 +32,7 @@ const TABLES: [&str; 11] = [
     ThroughputRow::TABLE,
     ActiveRow::TABLE,
     DropRecord::TABLE,
+    SojournRecord::TABLE,
     FlowRow::TABLE,
     SourceRecord::TABLE,
     WindowRecord::TABLE,
