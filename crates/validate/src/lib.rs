@@ -63,6 +63,7 @@ mod references;
 mod sawtooth;
 mod sharing;
 mod slow_start;
+mod sojourn;
 mod spurious;
 mod transit_times;
 mod verdicts;
@@ -82,9 +83,10 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 26] = [
+pub const GROUPS: [&str; 27] = [
     "transcripts",
     "queueing",
+    "sojourn",
     "slow-start",
     "buffers",
     "loss-response",
@@ -116,6 +118,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
     match group {
         "transcripts" => conformance::rows(),
         "queueing" => queueing::rows(effort),
+        "sojourn" => sojourn::rows(effort),
         "slow-start" => slow_start::rows(),
         "buffers" => buffers::rows(effort),
         "loss-response" => loss_response::rows(effort),
