@@ -260,6 +260,74 @@ pub struct QueueSample {
     pub bytes: u64,
 }
 
+/// What the packets of a queue belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum TrafficClass {
+    /// TCP connections of the workload whose ends take turns.
+    Sequential,
+    /// TCP connections of the workload whose ends sent at once.
+    Concurrent,
+    /// Datagrams, of the workload and of sources.
+    Datagram,
+    /// TCP flows of sources beside the workload.
+    Source,
+    /// Flows that nothing describes, which a live run may carry.
+    #[default]
+    Other,
+}
+
+impl TrafficClass {
+    /// All of them, in the order of tables.
+    pub const ALL: [TrafficClass; 5] = [
+        TrafficClass::Sequential,
+        TrafficClass::Concurrent,
+        TrafficClass::Datagram,
+        TrafficClass::Source,
+        TrafficClass::Other,
+    ];
+}
+
+/// How a packet left a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum QueueFate {
+    /// Its transmission started.
+    Transmitted,
+    /// It was dropped at the instant at which it arrived.
+    DroppedAtArrival,
+    /// It was dropped after it had waited.
+    DroppedFromQueue,
+}
+
+impl QueueFate {
+    /// All of them, in the order of tables.
+    pub const ALL: [QueueFate; 3] = [QueueFate::Transmitted, QueueFate::DroppedAtArrival, QueueFate::DroppedFromQueue];
+}
+
+/// The packets of one direction of a link that waited for about the same time, within the window of the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SojournRecord {
+    /// The link, by its number: 0 and 1 are the bottleneck's.
+    pub link: u16,
+    /// The side packets come from.
+    pub from: LinkSide,
+    /// What they belong to.
+    pub class: TrafficClass,
+    /// How they left the queue.
+    pub fate: QueueFate,
+    /// The shortest sojourn of the bin: from acceptance to the start of transmission, or to the drop. Bins are the same in all
+    /// runs, and at most 0.4 % wide.
+    pub sojourn: Duration,
+    /// Packets.
+    pub packets: u64,
+    /// Of them, packets that the queue marked.
+    pub marked: u64,
+    /// The sum of their sojourns.
+    pub total: Duration,
+    /// How long such a packet was the last that the line had taken: until the next one started that had arrived by then, or until its own
+    /// last bit had left. Zero of drops.
+    pub held: Duration,
+}
+
 /// Traffic past a point, one direction, in one bin of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Traffic {
@@ -474,6 +542,11 @@ pub enum Record<'a> {
     Throughput {
         /// What was offered to the queue, and what the link carried past the monitor.
         bin: &'a ThroughputBin,
+    },
+    /// Packets of one direction of the bottleneck that waited for about the same time. Recorded once, when the run is over.
+    Sojourn {
+        /// A bin of sojourn times.
+        bin: &'a SojournRecord,
     },
     /// A packet was dropped.
     Dropped {

@@ -333,6 +333,15 @@ pub enum Warning {
         /// How many of them began.
         began: u64,
     },
+    /// A queue is to be held at a delay that is shorter than its link takes for a packet and a half.
+    ShortTarget {
+        /// The link.
+        link: String,
+        /// The delay.
+        target: Duration,
+        /// What a full packet and a half take.
+        least: Duration,
+    },
     /// Connections that were to be traced did not begin.
     TraceMissed {
         /// How many were to be traced.
@@ -441,6 +450,7 @@ impl Warning {
             Warning::DatagramsEvened { .. } => "datagrams_evened",
             Warning::ClassEmpty { .. } => "class_empty",
             Warning::SourceMissed { .. } => "source_missed",
+            Warning::ShortTarget { .. } => "short_target",
             Warning::TraceMissed { .. } => "trace_missed",
             Warning::PartKept { .. } => "part_kept",
             Warning::DiskFull => "disk_full",
@@ -553,11 +563,12 @@ impl Warning {
             | Warning::SweepLeftOut
             | Warning::FewBlocks { .. }
             | Warning::FewerActive { .. }
-            | Warning::TooShortToDraw { .. } => String::new(),
+            | Warning::TooShortToDraw { .. }
+            | Warning::ShortTarget { .. } => String::new(),
         }
     }
 
-    /// The cause of a warning about a workload that was made or drawn, how much of it there is, or what became of an earlier result; `None` of
+    /// The cause of a warning about a workload that was made or drawn, how much of it there is, a queue, or what became of an earlier result; `None` of
     /// others.
     fn cause_of_making(&self) -> Option<String> {
         Some(match self {
@@ -583,6 +594,10 @@ impl Warning {
             ),
             Warning::TooShortToDraw { length } => format!(
                 "the workload lasts {length} and cannot be cut into two blocks of 1 s to draw from: every seed replays it as it is"
+            ),
+            Warning::ShortTarget { link, target, least } => format!(
+                "the queue of {link} has a target of {target}, and a packet and a half take {least}: packets are dropped that do not wait \
+                 for others"
             ),
             Warning::RecordEnds { asked, covered } => format!(
                 "the record that is replayed ends at {covered} of the {asked} that were asked for: results end with it, as there is no \

@@ -85,6 +85,7 @@ fn read_run(path: &Path) {
     let _ = run.sources().map(|rows| rows.take_while(Result::is_ok).count());
     let _ = run.tcp_trace().map(|rows| rows.take_while(Result::is_ok).count());
     let _ = run.lateness().map(|rows| rows.take_while(Result::is_ok).count());
+    let _ = run.sojourn().map(|rows| rows.take_while(Result::is_ok).count());
     let _ = run.drops().map(|rows| rows.take_while(Result::is_ok).count());
 }
 

@@ -60,6 +60,70 @@ impl ActiveTime {
     }
 }
 
+/// Active connections counted second by second: at whole seconds (*instants*), and in whole seconds (*presence*: a connection counts if it
+/// is open at any moment of one), as methods C.4 defines both.
+#[derive(Clone, Debug)]
+pub(crate) struct ActiveCounts {
+    window: (Time, Time),
+    /// By how much the count changes at each whole second of the window, and at the one after it.
+    instants: Vec<i64>,
+    /// The same of the seconds that lie wholly in the window.
+    presence: Vec<i64>,
+}
+
+/// Seconds of a window that are counted, at most: a clock that jumps years must not fill the memory.
+const MOST_SECONDS: u64 = 1 << 24;
+const SECOND_NS: u64 = 1_000_000_000;
+
+impl ActiveCounts {
+    /// None yet.
+    pub(crate) fn new(window: (Time, Time)) -> ActiveCounts {
+        let [start, end] = [window.0, window.1].map(Time::as_nanos);
+        let first = start.div_ceil(SECOND_NS);
+        let instants = end.div_ceil(SECOND_NS).saturating_sub(first);
+        let seconds = (end / SECOND_NS).saturating_sub(first);
+        let counts = |many: u64| vec![0; if many > MOST_SECONDS { 0 } else { many as usize }];
+        ActiveCounts { window, instants: counts(instants), presence: counts(seconds) }
+    }
+
+    /// Counts a connection that is active from `start` until before `end`, or for ever.
+    pub(crate) fn add(&mut self, start: Time, end: Option<Time>) {
+        let end = end.map_or(u64::MAX, Time::as_nanos);
+        let (start, first) = (start.as_nanos(), self.window.0.as_nanos().div_ceil(SECOND_NS));
+        if end <= start {
+            return;
+        }
+        let change = |counts: &mut [i64], from: u64, to: u64| {
+            let [from, to] = [from, to].map(|second| second.saturating_sub(first) as usize);
+            if from < to {
+                counts.get_mut(from).into_iter().for_each(|count| *count += 1);
+                counts.get_mut(to).into_iter().for_each(|count| *count -= 1);
+            }
+        };
+        change(&mut self.instants, start.div_ceil(SECOND_NS), end.div_ceil(SECOND_NS));
+        change(&mut self.presence, start / SECOND_NS, end.div_ceil(SECOND_NS));
+    }
+
+    /// How many are active at each whole second of the window; empty if there is none.
+    pub(crate) fn instants(&self) -> Vec<f64> {
+        running(&self.instants)
+    }
+
+    /// How many are active at any moment of each second that lies wholly in the window; empty if there is none.
+    pub(crate) fn presence(&self) -> Vec<f64> {
+        running(&self.presence)
+    }
+}
+
+/// Counts from their changes.
+fn running(changes: &[i64]) -> Vec<f64> {
+    let counts = changes.iter().scan(0, |count, change| {
+        *count += change;
+        Some(*count as f64)
+    });
+    counts.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use flowloom_core::rng::{Purpose, Stream};
@@ -96,6 +160,26 @@ mod tests {
             active.means().iter().sum::<f64>() / 60.0
         };
         assert!((all(0) - 0.09).abs() < 1e-9 && (all(464) - 0.09).abs() < 1e-9, "{} {}", all(0), all(464));
+    }
+
+    #[test]
+    fn presence_counts_every_second_that_a_connection_touches() {
+        let counts = |window: (u64, u64), connections: &[(u64, Option<u64>)]| {
+            let mut active = ActiveCounts::new((at(window.0), at(window.1)));
+            connections.iter().for_each(|&(start, end)| active.add(at(start), end.map(at)));
+            [active.instants(), active.presence()]
+        };
+        // 10 ms within a second; a second and a bit; open at the end; over before it begins.
+        let connections = [(200, Some(210)), (900, Some(2_100)), (3_000, None), (2_500, Some(2_400))];
+        assert_eq!(counts((0, 4_000), &connections), [[0.0, 1.0, 1.0, 1.0], [2.0, 1.0, 1.0, 1.0]]);
+        assert_eq!(counts((1_000, 3_000), &connections), [[1.0, 1.0], [1.0, 1.0]]);
+        assert_eq!(counts((1_500, 3_500), &connections), [vec![1.0, 1.0], vec![1.0]]);
+        let none = [const { Vec::<f64>::new() }; 2];
+        assert_eq!(counts((100, 900), &connections), none);
+        // The close does not count: open until 2 s, not at 2 s nor in the second from it.
+        assert_eq!(counts((0, 3_000), &[(1_000, Some(2_000))]), [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]);
+        let years = 1_000 * 3_600 * 24 * 365 * 50;
+        assert_eq!(counts((0, years), &connections), none, "a clock that jumps");
     }
 
     #[test]

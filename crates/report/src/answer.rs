@@ -139,6 +139,11 @@ impl Answer {
             let name = if metric == Metric::ThroughputFromLeft { "throughput to right" } else { "throughput to left" };
             rows.push(row(&points, &comparisons, name, "mean", metric, mean));
         }
+        for metric in [Metric::QueueDelayFromLeft, Metric::QueueDelayFromRight] {
+            let name =
+                if metric == Metric::QueueDelayFromLeft { "queue delay to right" } else { "queue delay to left" };
+            rows.push(row(&points, &comparisons, name, "p50 / p99", metric, quantiles));
+        }
         rows.retain(|row| row.values.iter().any(|value| value != NOTHING));
         Answer { feedback, columns, rows, comparisons, with_original, fidelity }
     }

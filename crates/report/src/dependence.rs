@@ -264,6 +264,23 @@ impl Scaling {
     }
 }
 
+impl Arrivals {
+    /// The Hurst parameter of the numbers of packets, from the octaves that [`Scaling`] chooses; `None` if there are too few bins.
+    pub fn hurst_of_packets(&self) -> Option<HurstFit> {
+        hurst(self.width, &self.packets.iter().map(|packets| f64::from(*packets)).collect::<Vec<_>>())
+    }
+
+    /// The same of the bytes.
+    pub fn hurst_of_bytes(&self) -> Option<HurstFit> {
+        hurst(self.width, &self.bytes.iter().map(|bytes| *bytes as f64).collect::<Vec<_>>())
+    }
+}
+
+fn hurst(bin: Duration, counts: &[f64]) -> Option<HurstFit> {
+    let fits = Fits::new(&logscale(counts, Wavelet::Three), earliest(bin));
+    fits.chosen().map(|hurst| HurstFit::of(bin, hurst))
+}
+
 /// Time scale of an octave.
 fn scale(bin: Duration, octave: u32) -> u64 {
     bin.as_nanos().saturating_mul(1u64.checked_shl(octave).unwrap_or(u64::MAX))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use flowloom_core::units::three_digits;
-use flowloom_core::workload::Payload;
+use flowloom_core::workload::{LinkSide, Payload};
 use flowloom_store::workload::{CopyFacts, PayloadFacts};
 
 use crate::loops::Loops;
@@ -394,6 +394,11 @@ impl ClassFacts {
 }
 
 impl Facts {
+    /// Share of the window in which the bottleneck was sending packets from `from`; `None` where there is no simulated or emulated link.
+    pub fn utilisation(&self, from: LinkSide) -> Option<f64> {
+        Some(self.topology.as_ref()?.links.get(from as usize)?.utilisation)
+    }
+
     /// By how much the clock of the original jumps in all.
     pub fn clock_jumps_ns(&self) -> u64 {
         self.original.as_ref().map_or(0, |original| original.clock_jumps_ns)

@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `run`, `load`, `facts` | a run's measurements, read from its folder; what run.json says of it |
-//! | `class`, `active`, `exchanges`, `silent` | values by kind of connection; active connections over time; exchanges that did not end; flows that never sent |
+//! | `class`, `active`, `arrivals`, `exchanges`, `silent`, `sojourn` | values by kind of connection; active connections over time; traffic in bins; exchanges that did not end; flows that never sent; queue delays |
 //! | `replications` | several seeds in one answer |
 //! | `quantities`, `connections`, `summary`, `text`, `words` | a run in numbers; in words; counts in words |
 //! | `scalars` | a run as numbers with stable names, for sweeps |
@@ -23,6 +23,7 @@
 
 mod active;
 pub mod answer;
+mod arrivals;
 mod class;
 pub mod class_totals;
 mod columns;
@@ -51,6 +52,7 @@ mod responses;
 pub mod run;
 pub mod scalars;
 mod silent;
+pub mod sojourn;
 pub mod statistics;
 pub mod steady;
 pub mod summary;

@@ -75,6 +75,9 @@ impl Run {
         folder.queue()?.try_for_each(|row| row.map(|row| measured.queue(&row)))?;
         folder.throughput()?.try_for_each(|row| row.map(|row| measured.throughput(&row)))?;
         folder.sources()?.try_for_each(|row| row.map(|row| measured.source(&row)))?;
+        if folder.has_sojourn()? {
+            folder.sojourn()?.try_for_each(|row| row.map(|row| measured.sojourn(&row)))?;
+        }
         folder.drops()?.try_for_each(|row| row.map(|row| measured.drop(&row)))?;
         measured.finish();
         let name = folder.path().file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into());

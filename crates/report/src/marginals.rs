@@ -9,7 +9,7 @@ use crate::statistics::Sample;
 /// Widths that are looked at, in ms, if they were recorded.
 const WIDTHS: [u64; 5] = [1, 10, 100, 1_000, 5_000];
 
-/// Traffic in bins of one width, both directions added.
+/// Traffic in bins of one width.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Marginal {
     /// Width of a bin.
@@ -64,6 +64,7 @@ pub fn marginals(arrivals: &Arrivals) -> Vec<Marginal> {
     widths.filter_map(|width| marginal(arrivals, width)).collect()
 }
 
+/// Traffic in bins of this width; `None` if it is no multiple of the recorded ones, or the window has none.
 fn marginal(arrivals: &Arrivals, width: Duration) -> Option<Marginal> {
     let joined = arrivals.joined(width)?;
     let per_second = 1e9 / width.as_nanos() as f64;

@@ -35,6 +35,10 @@ pub enum Metric {
     QueueFromLeft,
     /// Packets waiting at a sampling instant, right to left.
     QueueFromRight,
+    /// Sojourn time of a packet that the link transmitted, left to right: from acceptance to the start of transmission (methods C.5).
+    QueueDelayFromLeft,
+    /// The same from right to left.
+    QueueDelayFromRight,
 }
 
 /// What values of a metric are.
@@ -56,7 +60,7 @@ pub enum Unit {
 
 impl Metric {
     /// All that can be compared, in the order of the report.
-    pub const ALL: [Metric; 11] = [
+    pub const ALL: [Metric; 13] = [
         Metric::Duration,
         Metric::ResponseTime,
         Metric::ActiveConnections,
@@ -68,6 +72,8 @@ impl Metric {
         Metric::AduSize,
         Metric::QueueFromLeft,
         Metric::QueueFromRight,
+        Metric::QueueDelayFromLeft,
+        Metric::QueueDelayFromRight,
     ];
 
     /// Its name in options and files.
@@ -84,6 +90,8 @@ impl Metric {
             Metric::AduSize => "adu_size",
             Metric::QueueFromLeft => "queue_from_left",
             Metric::QueueFromRight => "queue_from_right",
+            Metric::QueueDelayFromLeft => "queue_delay_from_left",
+            Metric::QueueDelayFromRight => "queue_delay_from_right",
         }
     }
 
@@ -101,13 +109,19 @@ impl Metric {
             Metric::AduSize => "ADU sizes",
             Metric::QueueFromLeft => "queue lengths from left to right",
             Metric::QueueFromRight => "queue lengths from right to left",
+            Metric::QueueDelayFromLeft => "queue delays from left to right",
+            Metric::QueueDelayFromRight => "queue delays from right to left",
         }
     }
 
     /// Its unit.
     pub fn unit(self) -> Unit {
         match self {
-            Metric::Duration | Metric::ResponseTime | Metric::RoundTripTime => Unit::Time,
+            Metric::Duration
+            | Metric::ResponseTime
+            | Metric::RoundTripTime
+            | Metric::QueueDelayFromLeft
+            | Metric::QueueDelayFromRight => Unit::Time,
             Metric::ThroughputFromLeft | Metric::ThroughputFromRight | Metric::Goodput => Unit::Rate,
             Metric::ActiveConnections | Metric::QueueFromLeft | Metric::QueueFromRight => Unit::Count,
             Metric::PacketArrivals => Unit::PacketRate,
@@ -124,10 +138,34 @@ impl Metric {
         }
     }
 
+    /// Whether it is of the queues of the bottleneck, which nobody sees in an original.
+    pub fn is_of_queue(self) -> bool {
+        match self {
+            Metric::QueueFromLeft
+            | Metric::QueueFromRight
+            | Metric::QueueDelayFromLeft
+            | Metric::QueueDelayFromRight => true,
+            Metric::Duration
+            | Metric::ResponseTime
+            | Metric::ActiveConnections
+            | Metric::ThroughputFromLeft
+            | Metric::ThroughputFromRight
+            | Metric::PacketArrivals
+            | Metric::Goodput
+            | Metric::RoundTripTime
+            | Metric::AduSize => false,
+        }
+    }
+
     /// Whether its values are one series over time, of which the mean says most.
     pub fn is_series(self) -> bool {
         match self {
-            Metric::Duration | Metric::ResponseTime | Metric::RoundTripTime | Metric::AduSize => false,
+            Metric::Duration
+            | Metric::ResponseTime
+            | Metric::RoundTripTime
+            | Metric::AduSize
+            | Metric::QueueDelayFromLeft
+            | Metric::QueueDelayFromRight => false,
             Metric::ActiveConnections
             | Metric::ThroughputFromLeft
             | Metric::ThroughputFromRight

@@ -18,7 +18,7 @@ use crate::worst::WorstVerdict;
 const CONFIDENCE: f64 = 0.95;
 
 /// What is told of each metric.
-const ROWS: [(Metric, Statistic); 8] = [
+const ROWS: [(Metric, Statistic); 12] = [
     (Metric::Duration, Statistic::Quantile(0.5)),
     (Metric::Duration, Statistic::Quantile(0.99)),
     (Metric::ResponseTime, Statistic::Quantile(0.5)),
@@ -27,6 +27,10 @@ const ROWS: [(Metric, Statistic); 8] = [
     (Metric::ThroughputFromLeft, Statistic::Mean),
     (Metric::ThroughputFromRight, Statistic::Mean),
     (Metric::Goodput, Statistic::Mean),
+    (Metric::QueueDelayFromLeft, Statistic::Quantile(0.5)),
+    (Metric::QueueDelayFromLeft, Statistic::Quantile(0.99)),
+    (Metric::QueueDelayFromRight, Statistic::Quantile(0.5)),
+    (Metric::QueueDelayFromRight, Statistic::Quantile(0.99)),
 ];
 
 /// A statistic over the seeds, as measured at the ends.

@@ -2,16 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flowloom_core::record::{DropReason, DropRecord, Outcome, PacketKind, QueueSample, SourceRecord, Traffic};
+use flowloom_core::record::{
+    DropReason, DropRecord, Outcome, PacketKind, QueueFate, QueueSample, SojournRecord, SourceRecord, Traffic,
+};
 use flowloom_core::sketch::Sketch;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{LinkSide, Pattern};
 use flowloom_store::run_folder::{AduRow, ConnectionRow, EpochRow, Point, ThroughputRow, TrafficPoint};
 use flowloom_store::silence::{ClockJumps, Stretches};
 
+pub use crate::arrivals::Arrivals;
 pub use crate::class::{Class, Size};
 
-use crate::active::ActiveTime;
+use crate::active::{ActiveCounts, ActiveTime};
 use crate::class::PerPoint;
 use crate::class_totals::ClassTotals;
 use crate::exchanges::Exchanges;
@@ -20,58 +23,9 @@ use crate::fairness::Fairness;
 use crate::metric::Metric;
 use crate::responses::Responses;
 use crate::silent::Silent;
+use crate::sojourn::SojournTimes;
 use crate::statistics::Sample;
 use crate::workload_mark::WorkloadMark;
-
-/// Traffic on the link, both directions added, in bins as fine as they were recorded, over the whole window.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arrivals {
-    /// Width of a bin.
-    pub width: Duration,
-    /// Packets in each.
-    pub packets: Vec<u32>,
-    /// Their IP bytes + 14.
-    pub bytes: Vec<u64>,
-}
-
-impl Arrivals {
-    /// Bins at most (72 minutes of milliseconds); longer windows have bins 2, 4, 8 ... times as wide.
-    const MOST: u64 = 1 << 22;
-
-    /// None yet, in bins of `recorded` or wider ones.
-    fn new(recorded: Duration, window: Duration) -> Arrivals {
-        let fits = |doublings: &u32| window.as_nanos() / (recorded.as_nanos() << doublings) <= Arrivals::MOST;
-        let width = recorded * (1 << (0..40).find(fits).unwrap_or(40));
-        Arrivals { width, packets: Vec::new(), bytes: Vec::new() }
-    }
-
-    fn add(&mut self, since_start: Duration, traffic: Traffic) {
-        let bin = (since_start.as_nanos() / self.width.as_nanos()) as usize;
-        self.resize(self.packets.len().max(bin + 1));
-        self.packets[bin] = self.packets[bin].saturating_add(u32::try_from(traffic.packets).unwrap_or(u32::MAX));
-        self.bytes[bin] = self.bytes[bin].saturating_add(traffic.bytes);
-    }
-
-    /// The same in bins of `width`, without a last one that is cut; `None` if that is no multiple of the bins, or longer than all of them.
-    pub fn joined(&self, width: Duration) -> Option<Arrivals> {
-        let together = (width.as_nanos() / self.width.as_nanos()) as usize;
-        if together == 0 || !width.as_nanos().is_multiple_of(self.width.as_nanos()) || self.packets.len() < together {
-            return None;
-        }
-        let packets = self
-            .packets
-            .chunks_exact(together)
-            .map(|bins| bins.iter().fold(0, |sum: u32, bin| sum.saturating_add(*bin)));
-        let bytes =
-            self.bytes.chunks_exact(together).map(|bins| bins.iter().fold(0, |sum: u64, bin| sum.saturating_add(*bin)));
-        Some(Arrivals { width, packets: packets.collect(), bytes: bytes.collect() })
-    }
-
-    fn resize(&mut self, bins: usize) {
-        self.packets.resize(bins, 0);
-        self.bytes.resize(bins, 0);
-    }
-}
 
 /// How the connections ended in the original and in the replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -155,6 +109,10 @@ pub struct Measurements {
     class_totals: [ClassTotals; Class::COUNT],
     /// Nanoseconds. Original and monitor: connections that the original has a duration of.
     durations: PerPoint,
+    /// Nanoseconds: from the SYN to the last byte, at the endpoints.
+    last_bytes: PerPoint,
+    /// Connections that did not deliver all their data, and when they sent their SYN.
+    open_until_last_byte: Vec<(Time, Class)>,
     /// Connections that did not deliver all their data: where, since when, and their class.
     open_connections: Vec<(Point, Time, Class)>,
     /// Nanoseconds, of all exchanges begun in the window. Original and monitor: none of a run without an original, nor what the
@@ -178,6 +136,8 @@ pub struct Measurements {
     adu_spans: [(u64, Duration); 3],
     /// Active connections over time: original, replay.
     active: [ActiveTime; 2],
+    /// Those of the replay, second by second.
+    active_seconds: ActiveCounts,
     /// Packets of the whole run, drain included, by the side they come from: offered to the queue, carried by the link.
     pub offered_packets: [u64; 2],
     /// See [`Self::offered_packets`].
@@ -192,8 +152,12 @@ pub struct Measurements {
     clock_jumps: ClockJumps,
     /// The same at full resolution, of what the original and the replay's link carried.
     arrivals: BTreeMap<TrafficPoint, Arrivals>,
+    /// What the replay's link carried, by direction, in bins of 10 ms, or wider ones if those recorded are.
+    by_direction: BTreeMap<LinkSide, Arrivals>,
     /// Queues by the side packets come from: left, right.
     pub queues: [Queue; 2],
+    /// How long packets waited in them.
+    pub(crate) sojourns: SojournTimes,
     /// Packets dropped at the monitored link, or lost before the first.
     pub drops: BTreeMap<(DropReason, PacketKind, LinkSide), u64>,
     /// Packets dropped at other links.
@@ -220,6 +184,8 @@ pub struct Measurements {
 const CLASS_BITS: u32 = 5;
 
 const SECOND: Duration = Duration::from_secs(1);
+/// Bins of the traffic of each direction by itself.
+const COARSE_BIN: Duration = Duration::from_millis(10);
 const SHORTEST_BIN: Duration = Duration::from_millis(100);
 /// Windows shorter than this are cut into the shortest bins, so that their series have more than a handful of them.
 const SHORT_WINDOW: Duration = Duration::from_secs(20);
@@ -272,6 +238,8 @@ impl Measurements {
             silent: Silent::default(),
             class_totals: Default::default(),
             durations: PerPoint::default(),
+            last_bytes: PerPoint::default(),
+            open_until_last_byte: Vec::new(),
             open_connections: Vec::new(),
             response_times: PerPoint::default(),
             exchanges: Exchanges::default(),
@@ -283,6 +251,7 @@ impl Measurements {
             adu_sizes: PerPoint::default(),
             adu_spans: Default::default(),
             active: [0, 1].map(|_| ActiveTime::new(window, bin)),
+            active_seconds: ActiveCounts::new(window),
             offered_packets: [0; 2],
             carried_packets: [0; 2],
             traffic: BTreeMap::new(),
@@ -290,7 +259,9 @@ impl Measurements {
             has_clock: true,
             clock_jumps: ClockJumps::default(),
             arrivals: BTreeMap::new(),
+            by_direction: BTreeMap::new(),
             queues: [Queue::default(), Queue::default()],
+            sojourns: SojournTimes::default(),
             drops: BTreeMap::new(),
             dropped_elsewhere: 0,
             dropped_datagrams: 0,
@@ -319,6 +290,7 @@ impl Measurements {
         self.active[0].add(row.start, row.original_end);
         if let Some(start) = row.monitor_start {
             self.active[1].add(start, row.monitor_end);
+            self.active_seconds.add(start, row.monitor_end);
         }
         let bytes = row.initiator_bytes + row.acceptor_bytes;
         let class = Class {
@@ -372,6 +344,13 @@ impl Measurements {
         let is_over = row.outcome == Outcome::Completed || delivered >= row.initiator_bytes + row.acceptor_bytes;
         if !is_over && class.pattern == Pattern::Sequential {
             self.exchanges.watch(row);
+        }
+        if let Some(sent) = row.syn_sent.filter(|_| row.initiator_bytes + row.acceptor_bytes > 0) {
+            match row.last_data {
+                Some(last) if is_over => self.last_bytes.add(Point::Endpoint, last.since(sent).as_nanos(), class),
+                _ if !is_over => self.open_until_last_byte.push((sent, class)),
+                _ => {}
+            }
         }
         match row.endpoint_duration {
             Some(duration) if is_over => self.durations.add(Point::Endpoint, duration.as_nanos(), class),
@@ -462,6 +441,13 @@ impl Measurements {
         queue.samples.push((sample.time, sample.packets));
     }
 
+    /// Takes a bin of sojourn times.
+    pub fn sojourn(&mut self, record: &SojournRecord) {
+        if record.link <= 1 {
+            self.sojourns.add(record);
+        }
+    }
+
     /// Takes a throughput bin. A bin wider than [`Self::bin`] counts where it starts.
     pub fn throughput(&mut self, row: &ThroughputRow) {
         if row.link > 1 {
@@ -484,6 +470,12 @@ impl Measurements {
             let planned = self.planned;
             let arrivals = self.arrivals.entry(row.point).or_insert_with(|| Arrivals::new(row.width, planned));
             arrivals.add(row.start.since(self.window.0), row.traffic);
+            if row.point == TrafficPoint::ReplayCarried {
+                let together = COARSE_BIN.as_nanos().div_ceil(row.width.as_nanos());
+                let arrivals =
+                    self.by_direction.entry(row.from).or_insert_with(|| Arrivals::new(row.width * together, planned));
+                arrivals.add(row.start.since(self.window.0), row.traffic);
+            }
         }
         self.stretches.entry((row.point, row.from)).or_default().add(row.start);
         let index = self.bin_of(row.start);
@@ -543,7 +535,7 @@ impl Measurements {
         // Cuts a last, partial bin: it would look like a breakdown.
         self.traffic.values_mut().for_each(|series| series.resize(bins, Traffic::default()));
         self.links.values_mut().for_each(|link| link.carried.resize(bins, 0));
-        for arrivals in self.arrivals.values_mut() {
+        for arrivals in self.arrivals.values_mut().chain(self.by_direction.values_mut()) {
             arrivals.resize((length.as_nanos() / arrivals.width.as_nanos()) as usize);
         }
     }
@@ -552,6 +544,9 @@ impl Measurements {
     fn finish_unfinished(&mut self) {
         for (point, since, class) in std::mem::take(&mut self.open_connections) {
             self.durations.add_unfinished(point, self.last_seen.since(since), class);
+        }
+        for (sent, class) in std::mem::take(&mut self.open_until_last_byte) {
+            self.last_bytes.add_unfinished(Point::Endpoint, self.last_seen.since(sent), class);
         }
         let exchanges = std::mem::take(&mut self.exchanges);
         let points = if self.has_original { &[Point::Monitor, Point::Endpoint][..] } else { &[Point::Endpoint] };
@@ -589,8 +584,43 @@ impl Measurements {
             | Metric::Goodput => return Sample::new(self.series(metric, point)),
             Metric::QueueFromLeft => return Sample::new(self.queue_series(LinkSide::Left)),
             Metric::QueueFromRight => return Sample::new(self.queue_series(LinkSide::Right)),
+            Metric::QueueDelayFromLeft | Metric::QueueDelayFromRight if point == Point::Original => {
+                return Sample::default();
+            }
+            Metric::QueueDelayFromLeft => return self.queue_delay(LinkSide::Left),
+            Metric::QueueDelayFromRight => return self.queue_delay(LinkSide::Right),
         };
         values.sample(point, of)
+    }
+
+    /// Sojourn times of the packets from `from` that the bottleneck transmitted, in nanoseconds.
+    fn queue_delay(&self, from: LinkSide) -> Sample {
+        self.sojourns.per_packet(from, None, QueueFate::Transmitted)
+    }
+
+    /// Active connections of the replay at each whole second of the window (*instants*, methods C.4); empty where the clock jumps.
+    pub fn active_at_seconds(&self) -> Sample {
+        Sample::new(if self.has_clock_jumps() { Vec::new() } else { self.active_seconds.instants() })
+    }
+
+    /// Active connections of the replay in each second of the window, one that is open at any moment of it counted (*presence*, methods C.4);
+    /// empty where the clock jumps.
+    pub fn active_in_seconds(&self) -> Sample {
+        Sample::new(if self.has_clock_jumps() { Vec::new() } else { self.active_seconds.presence() })
+    }
+
+    /// Nanoseconds from the SYN of a connection to its last byte, at the ends (methods C.2): of connections that have data to send.
+    pub fn times_to_last_byte(&self) -> Sample {
+        self.last_bytes.sample(Point::Endpoint, |_| true)
+    }
+
+    /// Sojourn times of packets from `from` weighted by time, in nanoseconds, with 0 while the link was idle; empty where the clock jumps, as a
+    /// mean over years of nothing says nothing.
+    pub(crate) fn queue_delay_over_time(&self, from: LinkSide) -> Sample {
+        if self.has_clock_jumps() {
+            return Sample::default();
+        }
+        self.sojourns.over_time(from, self.window.1.since(self.window.0))
     }
 
     /// Response times at the endpoints, in nanoseconds, from when requests should have been sent, where that is known.
@@ -657,7 +687,9 @@ impl Measurements {
             | Metric::RoundTripTime
             | Metric::AduSize
             | Metric::QueueFromLeft
-            | Metric::QueueFromRight => Vec::new(),
+            | Metric::QueueFromRight
+            | Metric::QueueDelayFromLeft
+            | Metric::QueueDelayFromRight => Vec::new(),
         }
     }
 
@@ -686,6 +718,11 @@ impl Measurements {
     pub fn arrivals(&self, point: Point) -> Option<&Arrivals> {
         let point = if point == Point::Original { TrafficPoint::Original } else { TrafficPoint::ReplayCarried };
         self.arrivals.get(&point).filter(|_| !self.has_clock_jumps())
+    }
+
+    /// Traffic from `from` that the replay's link carried, in bins of 10 ms or wider ones. `None` as of [`Self::arrivals`].
+    pub fn arrivals_from(&self, from: LinkSide) -> Option<&Arrivals> {
+        self.by_direction.get(&from).filter(|_| !self.has_clock_jumps())
     }
 
     /// Width of the bins of [`Self::series`].
@@ -794,23 +831,6 @@ pub struct Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn arrivals_keep_every_packet_whatever_their_bins() {
-        let hour = Duration::from_secs(3_600);
-        assert_eq!(Arrivals::new(Duration::from_millis(1), hour).width, Duration::from_millis(1));
-        let mut arrivals = Arrivals::new(Duration::from_millis(1), hour * 5);
-        assert_eq!(arrivals.width, Duration::from_millis(8));
-        let traffic = Traffic { packets: 2, bytes: 3_000, payload_bytes: 0 };
-        (0..16).for_each(|bin| arrivals.add(Duration::from_millis(bin), traffic));
-        assert_eq!((&arrivals.packets, &arrivals.bytes), (&vec![16, 16], &vec![24_000, 24_000]));
-        let joined = arrivals.joined(Duration::from_millis(16)).unwrap();
-        assert_eq!((joined.packets, joined.bytes), (vec![32], vec![48_000]));
-        assert_eq!(arrivals.joined(Duration::from_millis(8)), Some(arrivals.clone()));
-        for width in [4, 12, 24] {
-            assert_eq!(arrivals.joined(Duration::from_millis(width)), None, "{width} ms");
-        }
-    }
 
     #[test]
     fn the_original_alone_decides_whether_its_clock_jumps() {

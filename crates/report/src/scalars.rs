@@ -1,12 +1,19 @@
 //! A run as a list of numbers with stable names: what sweeps tabulate, one row per name.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
+use flowloom_core::record::{QueueFate, TrafficClass};
+use flowloom_core::time::Duration;
 use flowloom_core::workload::LinkSide;
 use flowloom_store::run_folder::Point;
 
+use crate::dependence::HurstFit;
+use crate::marginals::{Marginal, marginals};
 use crate::metric::Metric;
-use crate::run::{Measurements, Run};
+use crate::run::{Arrivals, Measurements, Run};
+use crate::sojourn::{QueueCounts, class_name};
 use crate::statistics::{Quantile, Sample};
 
 /// A direction of the bottleneck under a name that a reader understands.
@@ -76,6 +83,9 @@ pub enum ScalarUnit {
     /// Packets.
     #[serde(rename = "packets")]
     Packets,
+    /// Packets per second.
+    #[serde(rename = "packets/s")]
+    PacketsPerSecond,
     /// Things that are counted: connections, retransmissions.
     #[serde(rename = "count")]
     Count,
@@ -92,6 +102,7 @@ impl ScalarUnit {
             ScalarUnit::MegabitsPerSecond => "Mbit/s",
             ScalarUnit::Share => "share",
             ScalarUnit::Packets => "packets",
+            ScalarUnit::PacketsPerSecond => "packets/s",
             ScalarUnit::Count => "count",
             ScalarUnit::One => "1",
         }
@@ -128,6 +139,17 @@ pub enum Scope {
     Run,
     /// Each direction of the bottleneck: `NAME.up`, `NAME.down`.
     Direction,
+    /// Each direction, and each class of packets in it: `NAME.up`, `NAME.up.sequential`.
+    Class,
+}
+
+/// What a quantity is to be measured of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    /// The side that packets come from; of the whole run of no meaning.
+    from: LinkSide,
+    /// The class; `None` for all.
+    class: Option<TrafficClass>,
 }
 
 /// A quantity that every run has, known or not.
@@ -143,22 +165,33 @@ pub struct Quantity {
     pub scope: Scope,
     /// What it is, in a phrase.
     pub meaning: &'static str,
-    of: fn(&Source<'_>, LinkSide) -> Found,
+    of: fn(&Source<'_>, Place) -> Found,
 }
 
 impl Quantity {
     /// The names of its scalars.
     pub fn scalars(&self) -> impl Iterator<Item = String> + use<> {
-        let (name, scope) = (self.name, self.scope);
-        let directions = match scope {
-            Scope::Run => &[None][..],
-            Scope::Direction => &[Some(Heading::Up), Some(Heading::Down)][..],
-        };
-        directions.iter().map(move |direction| match direction {
-            None => name.to_owned(),
-            Some(heading) => format!("{name}.{}", heading.name()),
-        })
+        let name = self.name;
+        places_of(self.scope).map(move |(direction, class)| scalar_name(name, direction, class))
     }
+}
+
+/// What a quantity of this scope is measured of: directions, and classes in them.
+fn places_of(scope: Scope) -> impl Iterator<Item = (Option<Heading>, Option<TrafficClass>)> {
+    let directions = match scope {
+        Scope::Run => &[None][..],
+        Scope::Direction | Scope::Class => &[Some(Heading::Up), Some(Heading::Down)][..],
+    };
+    let with_classes = move |direction: &Option<Heading>| {
+        let direction = *direction;
+        classes().filter(move |class| scope == Scope::Class || class.is_none()).map(move |class| (direction, class))
+    };
+    directions.iter().flat_map(with_classes)
+}
+
+fn scalar_name(quantity: &str, direction: Option<Heading>, class: Option<TrafficClass>) -> String {
+    let parts = direction.map(Heading::name).into_iter().chain(class.map(class_name));
+    std::iter::once(quantity).chain(parts).collect::<Vec<_>>().join(".")
 }
 
 /// A quantity of a run, or of one of its directions.
@@ -176,6 +209,8 @@ pub struct Scalar {
     pub direction: Option<Heading>,
     /// The side of the bottleneck that packets of this direction come from, as tables have it; null of the whole run.
     pub from_side: Option<&'static str>,
+    /// What the packets belong to, as in `sojourn.parquet`; null of all together.
+    pub class: Option<&'static str>,
     /// The value; null where it is not known.
     pub value: Option<f64>,
     /// The value is a lower bound: exchanges or connections that had not ended with the run decide it, and may last longer than
@@ -230,6 +265,21 @@ impl Found {
         }
     }
 
+    /// A statistic of times over time, in nanoseconds, in milliseconds.
+    fn over_time_ms(sample: &Sample, of: fn(&Sample) -> Option<f64>) -> Found {
+        Found::of(of(sample).map(|nanos| nanos / 1e6))
+    }
+
+    /// A statistic of the rates in bins.
+    fn bins(found: Option<&Marginal>, of: fn(&Marginal) -> Option<f64>) -> Found {
+        found.map_or(Found::default(), |one| Found { n: Some(one.bins as u64), ..Found::of(of(one)) })
+    }
+
+    /// The mean of a series over time.
+    fn mean_of(sample: &Sample) -> Found {
+        Found::series(sample, sample.mean())
+    }
+
     /// A statistic of a series over time.
     fn series(sample: &Sample, value: Option<f64>) -> Found {
         Found { n: Some(sample.len() as u64), ..Found::of(value) }
@@ -241,29 +291,69 @@ struct Source<'a> {
     run: &'a Run,
     durations: Sample,
     response_times: Sample,
+    last_bytes: Sample,
     goodput: Sample,
     active: Sample,
     /// By the side packets come from.
     throughput: [Sample; 2],
     queues: [Sample; 2],
+    over_time: [Sample; 2],
+    rates: [Vec<Marginal>; 2],
+    queue_delays: BTreeMap<Place, Sample>,
+    queue_counts: BTreeMap<Place, QueueCounts>,
 }
 
 impl Source<'_> {
     fn of(run: &Run) -> Source<'_> {
-        let at = |metric, point| run.measurements.sample(metric, point, |_| true);
+        let measured = &run.measurements;
+        let at = |metric, point| measured.sample(metric, point, |_| true);
+        let sides = [LinkSide::Left, LinkSide::Right];
+        let places = || sides.into_iter().flat_map(|from| classes().map(move |class| Place { from, class }));
+        let delays = |Place { from, class }| measured.sojourns.per_packet(from, class, QueueFate::Transmitted);
         Source {
             run,
             durations: at(Metric::Duration, Point::Endpoint),
             response_times: at(Metric::ResponseTime, Point::Endpoint),
+            last_bytes: measured.times_to_last_byte(),
             goodput: at(Metric::Goodput, Point::Monitor),
             active: at(Metric::ActiveConnections, Point::Monitor),
             throughput: [Metric::ThroughputFromLeft, Metric::ThroughputFromRight].map(|one| at(one, Point::Monitor)),
             queues: [Metric::QueueFromLeft, Metric::QueueFromRight].map(|one| at(one, Point::Monitor)),
+            rates: sides.map(|from| measured.arrivals_from(from).map_or(Vec::new(), marginals)),
+            over_time: sides.map(|from| measured.queue_delay_over_time(from)),
+            queue_delays: places().map(|place| (place, delays(place))).collect(),
+            queue_counts: places().map(|place| (place, measured.sojourns.counts(place.from, place.class))).collect(),
         }
     }
 
     fn measured(&self) -> &Measurements {
         &self.run.measurements
+    }
+
+    fn queue_delay(&self, place: Place) -> &Sample {
+        &self.queue_delays[&place]
+    }
+
+    /// Rates of a direction in bins of so many milliseconds.
+    fn rate(&self, place: Place, millis: u64) -> Option<&Marginal> {
+        let width = Duration::from_millis(millis).as_nanos();
+        self.rates[place.from as usize].iter().find(|one| one.bin_ns == width)
+    }
+
+    /// The Hurst parameter of a direction.
+    fn hurst(&self, place: Place, of: fn(&Arrivals) -> Option<HurstFit>) -> Found {
+        let arrivals = self.measured().arrivals_from(place.from);
+        let found = |arrivals: &Arrivals| Found {
+            n: Some(arrivals.packets.len() as u64),
+            ..Found::of(of(arrivals).map(|fit| fit.h))
+        };
+        arrivals.map_or(Found::default(), found)
+    }
+
+    /// A part of the packets that reached the queue and left it.
+    fn queue_share(&self, place: Place, of: fn(&QueueCounts) -> u64) -> Found {
+        let counts = &self.queue_counts[&place];
+        Found { n: Some(counts.offered()), ..Found::share(of(counts), counts.offered()) }
     }
 
     fn throughput(&self, from: LinkSide) -> &Sample {
@@ -283,17 +373,17 @@ impl Source<'_> {
 }
 
 /// All quantities, in the order of tables.
-pub const QUANTITIES: [Quantity; 25] = {
+pub const QUANTITIES: [Quantity; 54] = {
     use Better::{Higher, Lower, Neither};
-    use ScalarUnit::{Count, MegabitsPerSecond, Milliseconds, Packets, Share};
-    use Scope::{Direction, Run};
+    use ScalarUnit::{Count, MegabitsPerSecond, Milliseconds, One, Packets, PacketsPerSecond, Share};
+    use Scope::{Class, Direction, Run};
     const fn of(
         name: &'static str,
         unit: ScalarUnit,
         better: Better,
         scope: Scope,
         meaning: &'static str,
-        of: fn(&Source<'_>, LinkSide) -> Found,
+        of: fn(&Source<'_>, Place) -> Found,
     ) -> Quantity {
         Quantity { name, unit, better, scope, meaning, of }
     }
@@ -342,15 +432,86 @@ pub const QUANTITIES: [Quantity; 25] = {
             Found::quantile_ms(&s.durations, 0.99)
         }),
         of(
+            "time_to_last_byte_mean_ms",
+            Milliseconds,
+            Lower,
+            Run,
+            "mean time from the SYN of a connection to its last byte",
+            |s, _| Found::mean_ms(&s.last_bytes),
+        ),
+        of("time_to_last_byte_p50_ms", Milliseconds, Lower, Run, "median time to the last byte", |s, _| {
+            Found::quantile_ms(&s.last_bytes, 0.5)
+        }),
+        of("time_to_last_byte_p90_ms", Milliseconds, Lower, Run, "90 % quantile of times to the last byte", |s, _| {
+            Found::quantile_ms(&s.last_bytes, 0.9)
+        }),
+        of("time_to_last_byte_p99_ms", Milliseconds, Lower, Run, "99 % quantile of times to the last byte", |s, _| {
+            Found::quantile_ms(&s.last_bytes, 0.99)
+        }),
+        of(
+            "queue_delay_mean_ms",
+            Milliseconds,
+            Lower,
+            Class,
+            "mean sojourn time in the queue of the packets that the link transmitted",
+            |s, q| Found::mean_ms(s.queue_delay(q)),
+        ),
+        of("queue_delay_p50_ms", Milliseconds, Lower, Class, "median sojourn time", |s, q| {
+            Found::quantile_ms(s.queue_delay(q), 0.5)
+        }),
+        of("queue_delay_p90_ms", Milliseconds, Lower, Class, "90 % quantile of sojourn times", |s, q| {
+            Found::quantile_ms(s.queue_delay(q), 0.9)
+        }),
+        of("queue_delay_p99_ms", Milliseconds, Lower, Class, "99 % quantile of sojourn times", |s, q| {
+            Found::quantile_ms(s.queue_delay(q), 0.99)
+        }),
+        of(
+            "queue_delay_over_time_mean_ms",
+            Milliseconds,
+            Lower,
+            Direction,
+            "mean over time of the sojourn time of the packet that the link took last, 0 while it is idle",
+            |s, q| Found::over_time_ms(&s.over_time[q.from as usize], Sample::mean),
+        ),
+        of(
+            "queue_delay_over_time_p99_ms",
+            Milliseconds,
+            Lower,
+            Direction,
+            "99 % quantile over time of the same",
+            |s, q| Found::over_time_ms(&s.over_time[q.from as usize], |sample| sample.quantile(0.99)),
+        ),
+        of(
             "loss_share",
             Share,
             Lower,
+            Class,
+            "packets that the queue dropped over those that it dropped or the link transmitted",
+            |s, q| s.queue_share(q, QueueCounts::dropped),
+        ),
+        of(
+            "loss_at_arrival_share",
+            Share,
+            Lower,
+            Class,
+            "of the same packets those dropped at the instant at which they arrived",
+            |s, q| s.queue_share(q, |counts| counts.dropped_at_arrival),
+        ),
+        of(
+            "mark_share",
+            Share,
+            Neither,
+            Class,
+            "of the same packets those that the queue gave the ECN mark",
+            |s, q| s.queue_share(q, |counts| counts.marked),
+        ),
+        of(
+            "dropped_wait_mean_ms",
+            Milliseconds,
+            Neither,
             Direction,
-            "packets that the queue dropped over those that reached it",
-            |s, from| {
-                let measured = s.measured();
-                Found::share(measured.dropped_from(from), measured.offered_packets[from as usize])
-            },
+            "mean time that packets had waited which were dropped from within the queue",
+            |s, q| Found::mean_ms(&s.measured().sojourns.per_packet(q.from, None, QueueFate::DroppedFromQueue)),
         ),
         of(
             "throughput_mean_mbps",
@@ -358,16 +519,118 @@ pub const QUANTITIES: [Quantity; 25] = {
             Higher,
             Direction,
             "mean rate on the link, IP bytes + 14",
-            |s, from| Found::series(s.throughput(from), s.throughput(from).mean().map(|bits| bits / 1e6)),
+            |s, Place { from, .. }| Found::series(s.throughput(from), s.throughput(from).mean().map(|bits| bits / 1e6)),
         ),
         of(
-            "throughput_sd_mbps",
+            "throughput_sd_10ms_mbps",
             MegabitsPerSecond,
             Neither,
             Direction,
-            "standard deviation of the rate over the bins of the report",
-            |s, from| Found::series(s.throughput(from), s.throughput(from).standard_deviation().map(|bits| bits / 1e6)),
+            "standard deviation of the rate in bins of 10 ms",
+            |s, q| Found::bins(s.rate(q, 10), |one| one.bits_per_second.sd.map(|bits| bits / 1e6)),
         ),
+        of(
+            "throughput_cv_10ms",
+            One,
+            Neither,
+            Direction,
+            "coefficient of variation: that deviation over the mean",
+            |s, q| Found::bins(s.rate(q, 10), |one| one.bits_per_second.cov),
+        ),
+        of(
+            "throughput_sd_1s_mbps",
+            MegabitsPerSecond,
+            Neither,
+            Direction,
+            "standard deviation of the rate in bins of 1 s",
+            |s, q| Found::bins(s.rate(q, 1000), |one| one.bits_per_second.sd.map(|bits| bits / 1e6)),
+        ),
+        of(
+            "throughput_cv_1s",
+            One,
+            Neither,
+            Direction,
+            "coefficient of variation: that deviation over the mean",
+            |s, q| Found::bins(s.rate(q, 1000), |one| one.bits_per_second.cov),
+        ),
+        of(
+            "throughput_sd_5s_mbps",
+            MegabitsPerSecond,
+            Neither,
+            Direction,
+            "standard deviation of the rate in bins of 5 s",
+            |s, q| Found::bins(s.rate(q, 5000), |one| one.bits_per_second.sd.map(|bits| bits / 1e6)),
+        ),
+        of(
+            "throughput_cv_5s",
+            One,
+            Neither,
+            Direction,
+            "coefficient of variation: that deviation over the mean",
+            |s, q| Found::bins(s.rate(q, 5000), |one| one.bits_per_second.cov),
+        ),
+        of("packet_rate_mean_pps", PacketsPerSecond, Neither, Direction, "mean rate of packets on the link", |s, q| {
+            Found::bins(s.rate(q, 1_000), |one| one.packets_per_second.mean)
+        }),
+        of(
+            "packet_rate_sd_10ms_pps",
+            PacketsPerSecond,
+            Neither,
+            Direction,
+            "standard deviation of the rate of packets in bins of 10 ms",
+            |s, q| Found::bins(s.rate(q, 10), |one| one.packets_per_second.sd),
+        ),
+        of(
+            "packet_rate_cv_10ms",
+            One,
+            Neither,
+            Direction,
+            "coefficient of variation: that deviation over the mean",
+            |s, q| Found::bins(s.rate(q, 10), |one| one.packets_per_second.cov),
+        ),
+        of(
+            "packet_rate_sd_1s_pps",
+            PacketsPerSecond,
+            Neither,
+            Direction,
+            "standard deviation of the rate of packets in bins of 1 s",
+            |s, q| Found::bins(s.rate(q, 1000), |one| one.packets_per_second.sd),
+        ),
+        of(
+            "packet_rate_cv_1s",
+            One,
+            Neither,
+            Direction,
+            "coefficient of variation: that deviation over the mean",
+            |s, q| Found::bins(s.rate(q, 1000), |one| one.packets_per_second.cov),
+        ),
+        of(
+            "packet_rate_sd_5s_pps",
+            PacketsPerSecond,
+            Neither,
+            Direction,
+            "standard deviation of the rate of packets in bins of 5 s",
+            |s, q| Found::bins(s.rate(q, 5000), |one| one.packets_per_second.sd),
+        ),
+        of(
+            "packet_rate_cv_5s",
+            One,
+            Neither,
+            Direction,
+            "coefficient of variation: that deviation over the mean",
+            |s, q| Found::bins(s.rate(q, 5000), |one| one.packets_per_second.cov),
+        ),
+        of(
+            "hurst_bytes",
+            One,
+            Neither,
+            Direction,
+            "Hurst parameter of the bytes in bins of 10 ms, by wavelets over octaves from 1 s on",
+            |s, q| s.hurst(q, Arrivals::hurst_of_bytes),
+        ),
+        of("hurst_packets", One, Neither, Direction, "the same of the numbers of packets", |s, q| {
+            s.hurst(q, Arrivals::hurst_of_packets)
+        }),
         of(
             "goodput_mean_mbps",
             MegabitsPerSecond,
@@ -382,10 +645,7 @@ pub const QUANTITIES: [Quantity; 25] = {
             Neither,
             Direction,
             "share of the window in which the link was sending",
-            |s, from| {
-                let links = s.run.facts.topology.as_ref().map(|topology| &topology.links[..]);
-                Found::of(links.and_then(|links| links.get(from as usize)).map(|link| link.utilisation))
-            },
+            |s, Place { from, .. }| Found::of(s.run.facts.utilisation(from)),
         ),
         of(
             "queue_length_mean_packets",
@@ -393,7 +653,7 @@ pub const QUANTITIES: [Quantity; 25] = {
             Lower,
             Direction,
             "mean queue length at the sampling instants",
-            |s, from| Found::series(s.queue(from), s.queue(from).mean()),
+            |s, Place { from, .. }| Found::series(s.queue(from), s.queue(from).mean()),
         ),
         of(
             "queue_length_sd_packets",
@@ -401,18 +661,23 @@ pub const QUANTITIES: [Quantity; 25] = {
             Neither,
             Direction,
             "standard deviation of the queue length over the sampling instants",
-            |s, from| Found::series(s.queue(from), s.queue(from).standard_deviation()),
+            |s, Place { from, .. }| Found::series(s.queue(from), s.queue(from).standard_deviation()),
         ),
-        of("queue_length_p99_packets", Packets, Lower, Direction, "99 % quantile of queue lengths", |s, from| {
-            Found::series(s.queue(from), s.queue(from).quantile(0.99))
-        }),
+        of(
+            "queue_length_p99_packets",
+            Packets,
+            Lower,
+            Direction,
+            "99 % quantile of queue lengths",
+            |s, Place { from, .. }| Found::series(s.queue(from), s.queue(from).quantile(0.99)),
+        ),
         of(
             "queue_empty_share",
             Share,
             Neither,
             Direction,
             "share of the sampling instants at which no packet waited",
-            |s, from| Found::series(s.queue(from), s.queue(from).cdf(0.0)),
+            |s, Place { from, .. }| Found::series(s.queue(from), s.queue(from).cdf(0.0)),
         ),
         of("retransmissions_count", Count, Lower, Run, "segments sent again, of connections and sources", |s, _| {
             Found::count(s.measured().all_totals().retransmissions)
@@ -428,6 +693,22 @@ pub const QUANTITIES: [Quantity; 25] = {
         of("timeouts_count", Count, Lower, Run, "retransmission timeouts", |s, _| {
             Found::count(s.measured().all_totals().timeouts)
         }),
+        of(
+            "active_connections_instant_mean",
+            Count,
+            Neither,
+            Run,
+            "active connections at whole seconds, mean",
+            |s, _| Found::mean_of(&s.measured().active_at_seconds()),
+        ),
+        of(
+            "active_connections_presence_mean",
+            Count,
+            Neither,
+            Run,
+            "connections open at any moment of a second, mean over the seconds",
+            |s, _| Found::mean_of(&s.measured().active_in_seconds()),
+        ),
         of(
             "active_connections_mean",
             Count,
@@ -451,39 +732,32 @@ pub const QUANTITIES: [Quantity; 25] = {
     ]
 };
 
+/// The classes that queues are broken down by, and all of them together first.
+fn classes() -> impl Iterator<Item = Option<TrafficClass>> {
+    std::iter::once(None).chain(TrafficClass::ALL.into_iter().map(Some))
+}
+
 /// All scalars of `run`: the same names in the same order for every run. A value that a run does not have is `None`.
 pub fn scalars(run: &Run, headings: Headings) -> Vec<Scalar> {
     let source = Source::of(run);
     let mut all = Vec::new();
     for quantity in &QUANTITIES {
-        let mut push = |direction: Option<Heading>| {
+        for (direction, class) in places_of(quantity.scope) {
             let from = headings.side(direction.unwrap_or(Heading::Up));
-            let Found { value, is_lower_bound, n } = (quantity.of)(&source, from);
-            let suffix = direction.map_or_else(String::new, |direction| format!(".{}", direction.name()));
+            let Found { value, is_lower_bound, n } = (quantity.of)(&source, Place { from, class });
             all.push(Scalar {
-                name: format!("{}{suffix}", quantity.name),
+                name: scalar_name(quantity.name, direction, class),
                 quantity: quantity.name,
                 unit: quantity.unit,
                 better: quantity.better,
                 direction,
-                from_side: direction.map(|_| side_name(from)),
+                from_side: direction.map(|_| from.word()),
+                class: class.map(class_name),
                 value,
                 is_lower_bound,
                 n,
             });
-        };
-        match quantity.scope {
-            Scope::Run => push(None),
-            Scope::Direction => Heading::BOTH.into_iter().for_each(|heading| push(Some(heading))),
         }
     }
     all
-}
-
-/// A side as tables have it.
-fn side_name(side: LinkSide) -> &'static str {
-    match side {
-        LinkSide::Left => "left",
-        LinkSide::Right => "right",
-    }
 }

@@ -14,7 +14,7 @@ use crate::loops::Feedback;
 use crate::metric::Unit;
 use crate::replications::{over_seeds_text, worst_of_seeds};
 use crate::run::Run;
-use crate::summary::Summary;
+use crate::summary::{QueueDelays, Summary};
 use crate::verdict::{Light, Verdict};
 use crate::warning::Warning;
 use crate::words::{by_pattern, counted, thousands};
@@ -35,6 +35,7 @@ pub fn run_text(run: &Run, conclusion: &Conclusion, colour: bool) -> String {
     table(&mut text, &Answer::of_run(run, conclusion), colour);
     text.push('\n');
     senders(&mut text, run);
+    queues(&mut text, &conclusion.summary);
     links(&mut text, run);
     if let Some(live) = &run.facts.live {
         kept_up(&mut text, live);
@@ -427,7 +428,7 @@ fn table(text: &mut String, answer: &Answer, colour: bool) {
     }
     let _ = writeln!(text, "{}", if distances { Distance::HEAD } else { "" });
     for row in &answer.rows {
-        let mut line = format!("{:20}{:12}", row.name, row.statistic);
+        let mut line = format!("{:32}", format!("{:19} {}", row.name, row.statistic));
         for value in &row.values {
             let _ = write!(line, "{value:21} ");
         }
@@ -470,6 +471,55 @@ fn senders(text: &mut String, run: &Run) {
     }
     if senders.len() > MOST_SENDERS {
         let _ = writeln!(text, "and {} more: report.html and run.json have all", senders.len() - MOST_SENDERS);
+    }
+    text.push('\n');
+}
+
+/// How long packets waited at the bottleneck, and what was lost and marked there, by direction and, where there are several, class.
+fn queues(text: &mut String, summary: &Summary) {
+    let directions = [("left to right", &summary.left_to_right), ("right to left", &summary.right_to_left)];
+    let known = directions.into_iter().filter_map(|(name, of)| Some((name, of, of.queue_delay.as_ref()?)));
+    let mut known = known.filter(|(_, _, delays)| !delays.classes.is_empty()).peekable();
+    if known.peek().is_none() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "{:20}{:>13}{:>12}{:>12}{:>16}{:>9}{:>9}{:>9}",
+        "bottleneck queue", "packets", "delay p50", "p99", "mean over time", "lost", "marked", "busy"
+    );
+    let percent = |share: Option<f64>| match share {
+        None => "–".to_owned(),
+        Some(share) => format!("{} %", three_digits(100.0 * share)),
+    };
+    let time = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| Unit::Time.show(value));
+    for (name, direction, delays) in known {
+        let QueueDelays { per_packet_ns: delay, over_time_ns, .. } = delays;
+        let _ = writeln!(
+            text,
+            "{name:20}{:>13}{:>12}{:>12}{:>16}{:>9}{:>9}{:>9}",
+            thousands(delays.transmitted_packets),
+            time(delay.p50),
+            time(delay.p99),
+            time(over_time_ns.mean),
+            percent(delays.loss_share),
+            percent(delays.mark_share),
+            percent(direction.utilisation)
+        );
+        for class in delays.classes.iter().filter(|_| delays.classes.len() > 1) {
+            let delay = &class.queue_delay_ns;
+            let _ = writeln!(
+                text,
+                "  {:18}{:>13}{:>12}{:>12}{:>16}{:>9}{:>9}",
+                class.class,
+                thousands(class.transmitted_packets),
+                time(delay.p50),
+                time(delay.p99),
+                "",
+                percent(class.loss_share),
+                percent(class.mark_share)
+            );
+        }
     }
     text.push('\n');
 }

@@ -23,7 +23,7 @@ pub struct Packet {
     pub segment: Segment,
     /// When its end sent it.
     pub sent: Time,
-    /// When it reaches the end of the part of the path it is on.
+    /// When it reaches the end of the part of the path it is on; while it waits in a queue, when it reached that.
     pub due: Time,
     /// When its last bit passes the monitor, once the link has accepted it.
     pub passed: Time,

@@ -7,13 +7,13 @@ use flowloom_core::extract::{Boundaries, Identity, Missing, Observer, Seen};
 use flowloom_core::path::{self, DelayBox, ExtraDelays, FlowValues, Impaired, LinkEvent, LossBehind, PathDelays};
 use flowloom_core::plausibility::{LossEvents, Signal, Tally};
 use flowloom_core::play::{AtEnd, Losses, LostAt, Syns};
-use flowloom_core::record::Recorder;
+use flowloom_core::record::{Recorder, TrafficClass};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{LINK_HEADER_BYTES, Rate};
 use flowloom_core::wire::Timestamps;
-use flowloom_core::workload::{ConnectionVector, InitiatorRule, IpVersion, LinkSide, PerSide, Side};
+use flowloom_core::workload::{ConnectionVector, InitiatorRule, IpVersion, LinkSide, Pattern, PerSide, Side};
 
 use crate::classed::{Classed, Origin};
 use crate::config::{Config, LinkNumber};
@@ -40,6 +40,7 @@ pub struct Flow {
     /// Whether the monitor makes a vector of it.
     observed: bool,
     ip_version: IpVersion,
+    traffic_class: TrafficClass,
     paths: PerSide<Path>,
     /// What the monitor saw, once it saw something.
     seen: Option<Box<Monitored>>,
@@ -164,6 +165,7 @@ impl Flow {
             initiator_side,
             observed: config.monitor,
             ip_version: IpVersion::V4,
+            traffic_class: TrafficClass::Other,
             paths: PerSide { initiator: path(Side::Initiator), acceptor: path(Side::Acceptor) },
             seen: None,
             boundaries: None,
@@ -179,6 +181,11 @@ impl Flow {
         let identifiers = Identifiers { id: vector.id, initiator_side: vector.initiator_side, class: *class };
         let mut flow = Flow::new(identifiers, config, &delays, values);
         flow.ip_version = ip_version(vector, config.class(*class));
+        flow.traffic_class = match (origin, vector.pattern) {
+            (Origin::Source { .. }, _) => TrafficClass::Source,
+            (Origin::Workload { .. }, Pattern::Sequential) => TrafficClass::Sequential,
+            (Origin::Workload { .. }, Pattern::Concurrent) => TrafficClass::Concurrent,
+        };
         flow.boundaries = (config.monitor && config.knows_adus).then(|| Box::new(Boundaries::of(vector)));
         for side in Side::BOTH {
             let (syns, losses) = (Syns::of(vector, side, &config.replay), Losses::of(vector, side, &config.replay));
@@ -289,6 +296,11 @@ impl Flow {
     /// Packets of `sender` that pass the monitor, which has not taken note of them.
     pub fn passing_mut(&mut self, sender: Side) -> &mut Fifo {
         &mut self.routes[sender].passing
+    }
+
+    /// What its packets belong to, where they are none of UDP.
+    pub fn traffic_class(&self) -> TrafficClass {
+        self.traffic_class
     }
 
     /// The version of IP of its packets.

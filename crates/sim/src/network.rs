@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU16;
 
-use flowloom_core::path::{FlowTable, FlowValues, Link, LinkEvent, Offered, Passage, Policer};
+use flowloom_core::path::{FlowTable, FlowValues, Link, LinkEvent, Offered, Passage, Policer, Sojourns};
 use flowloom_core::plausibility::Signal;
 use flowloom_core::queue;
 use flowloom_core::queue::keys::Per;
 use flowloom_core::record::{
-    DropReason, DropRecord, PacketKind, PacketRecord, Record, Recorder, Traffic, WindowRecord,
+    DropReason, DropRecord, PacketKind, PacketRecord, Record, Recorder, Traffic, TrafficClass, WindowRecord,
 };
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::Segment;
@@ -109,6 +109,8 @@ pub struct Network<'a, R> {
     polling: bool,
     sampler: QueueSampler,
     throughput: ThroughputMeter,
+    /// How long packets wait at the bottleneck, by the side they come from.
+    sojourns: [Sojourns; 2],
     /// Present if packets are recorded.
     tap: Option<Tap>,
     accepted: u64,
@@ -183,6 +185,11 @@ fn kind(segment: &Segment) -> PacketKind {
     }
 }
 
+/// What a packet of `flow` belongs to.
+fn traffic_class(flow: &Flow, segment: &Segment) -> TrafficClass {
+    if is_datagram(segment) { TrafficClass::Datagram } else { flow.traffic_class() }
+}
+
 /// When a packet passes a monitor at the left end of a link, where it comes from `side`.
 fn at_left_end(side: LinkSide, passage: &Passage) -> Time {
     match side {
@@ -251,6 +258,7 @@ impl<'a, R: Recorder> Network<'a, R> {
             polling: false,
             sampler: QueueSampler::new(config.queue_every),
             throughput: ThroughputMeter::new(config.throughput_every, [0, 1]),
+            sojourns: [(); 2].map(|()| Sojourns::new(config.results())),
             tap: config.record_packets.then(|| Tap::new([0, 1])),
             accepted: 0,
             results: config.results(),
@@ -279,7 +287,9 @@ impl<'a, R: Recorder> Network<'a, R> {
     pub fn offer(&mut self, now: Time, link: LinkNumber, leaving: Leaving, flow: &mut Flow) -> Result<Fate, R::Error> {
         self.bring_up_to(now)?;
         let Leaving { handle, connection: slot, sender } = leaving;
-        let packet = self.packets.get(handle);
+        let packet = self.packets.get_mut(handle);
+        // Where it waits, this says since when.
+        packet.due = now;
         let (segment, bytes) = (packet.segment, packet.link_bytes());
         let (from, kind) = (flow.link_side(sender), kind(&segment));
         let packet = queue::Packet {
@@ -313,6 +323,9 @@ impl<'a, R: Recorder> Network<'a, R> {
         }
         match outcome {
             Ok(Offered::Passes(passage)) => {
+                if link.is_bottleneck() {
+                    self.sojourn(now, handle, flow, now, &passage);
+                }
                 if passage.marked {
                     self.mark(now, handle, sender, flow);
                 }
@@ -333,10 +346,21 @@ impl<'a, R: Recorder> Network<'a, R> {
     pub fn start(&mut self, link: LinkNumber, handle: Handle, sender: Side, flow: &mut Flow, passage: &Passage) {
         let segment = self.packets.get(handle).segment;
         let carried = if link.is_bottleneck() { flow.fresh_behind_queue(sender, &segment) } else { 0 };
+        if link.is_bottleneck() {
+            self.sojourn(passage.started, handle, flow, self.packets.get(handle).due, passage);
+        }
         if passage.marked {
             self.mark(passage.started, handle, sender, flow);
         }
         self.pass(link, handle, sender, flow, passage, carried);
+    }
+
+    /// The queue of the bottleneck took a packet at `accepted` and lets it go; `now` is when that is known.
+    fn sojourn(&mut self, now: Time, handle: Handle, flow: &Flow, accepted: Time, passage: &Passage) {
+        let packet = self.packets.get(handle);
+        let times = [passage.started, passage.departed];
+        let class = traffic_class(flow, &packet.segment);
+        self.sojourns[packet.from as usize].started(now, class, accepted, times, passage.marked);
     }
 
     /// A queue marks a packet at `now`.
@@ -408,7 +432,7 @@ impl<'a, R: Recorder> Network<'a, R> {
             // It may have passed the monitor before.
             flow.observe(time, self);
         }
-        let &Packet { segment, sent, is_copy, .. } = self.packets.get(handle);
+        let &Packet { segment, sent, due, is_copy, .. } = self.packets.get(handle);
         let (bytes, kind) = (self.packets.get(handle).link_bytes(), kind(&segment));
         if !is_copy {
             flow.note_signal(Signal::Dropped, flow.end_on(from), &segment, sent, time);
@@ -416,6 +440,7 @@ impl<'a, R: Recorder> Network<'a, R> {
         self.count_drop(flow, from, &segment, is_copy, Some(link));
         if link.is_bottleneck() {
             self.directions[from as usize].dropped.add(kind, bytes);
+            self.sojourns[from as usize].dropped(time, traffic_class(flow, &segment), due);
         } else {
             self.directions[from as usize].lost_elsewhere += 1;
             self.hops[link.index()].counts.dropped.add(kind, bytes);
@@ -599,6 +624,11 @@ impl<'a, R: Recorder> Network<'a, R> {
             }
         }
         self.throughput.finish(self.recorder)?;
+        for (sojourns, from) in self.sojourns.iter_mut().zip([LinkSide::Left, LinkSide::Right]) {
+            sojourns.finish(covered);
+            let mut bins = sojourns.records(from as u16, from);
+            bins.try_for_each(|bin| self.recorder.record(Record::Sojourn { bin: &bin }))?;
+        }
         self.monitors.iter_mut().try_for_each(|monitor| monitor.finish(self.recorder))?;
         for (hop, number) in self.hops.iter_mut().zip(0..) {
             for (direction, queued) in self.directions.iter_mut().zip(&hop.queued) {

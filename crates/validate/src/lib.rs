@@ -65,6 +65,7 @@ mod sawtooth;
 mod selection;
 mod sharing;
 mod slow_start;
+mod sojourn;
 mod spurious;
 mod transit_times;
 mod verdicts;
@@ -84,9 +85,10 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 27] = [
+pub const GROUPS: [&str; 28] = [
     "transcripts",
     "queueing",
+    "sojourn",
     "slow-start",
     "buffers",
     "loss-response",
@@ -119,6 +121,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
     match group {
         "transcripts" => conformance::rows(),
         "queueing" => queueing::rows(effort),
+        "sojourn" => sojourn::rows(effort),
         "slow-start" => slow_start::rows(),
         "buffers" => buffers::rows(effort),
         "loss-response" => loss_response::rows(effort),

@@ -342,7 +342,7 @@ fn a_disk_that_the_report_fills() {
     let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/demo.pcap.gz");
     let small = bench.path("small");
     std::fs::create_dir(&small).unwrap();
-    for (size, seeds) in [("900k", &["--seed", "1"][..]), ("1700k", &["--seed", "1", "--seed", "2", "--jobs", "1"])] {
+    for (size, seeds) in [("900k", &["--seed", "1"][..]), ("1800k", &["--seed", "1", "--seed", "2", "--jobs", "1"])] {
         let mounted =
             Command::new("mount").args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(&small).status();
         if !mounted.is_ok_and(|status| status.success()) {

@@ -63,7 +63,7 @@ fn run_folders_are_the_same_whatever_the_threads_and_the_event_queue() {
             found
         };
         let usual = run(&["--jobs", "1"]);
-        assert_eq!(usual.len(), 47, "three folders of fifteen files, index.json and report.html");
+        assert_eq!(usual.len(), 50, "three folders of sixteen files, index.json and report.html");
         // Two and four threads: seeds side by side; a thread is left for reading and writing with four.
         for options in [
             &["--jobs", "2"][..],

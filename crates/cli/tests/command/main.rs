@@ -37,6 +37,7 @@ mod overhead;
 mod parity;
 mod path;
 mod plausibility;
+mod queue_delays;
 mod rootless;
 mod round_trip;
 mod run_folders;

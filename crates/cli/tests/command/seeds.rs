@@ -45,7 +45,9 @@ fn a_jump_of_the_clock_leaves_no_rates() {
     let compared = bench.json(&["compare", "one", "--json"]);
     assert_eq!(compared["comparisons"][0]["left_out"]["goodput"], "no rates over time: the clock jumps");
     let seeds = ["run", "jump.pcap", "-o", "s", "--seed", "1", "--seed", "2", "--vary", "nothing", "--json"];
-    assert_eq!(metrics(&bench.json(&seeds)), ["duration", "response_time"]);
+    // Times of packets in a queue are no rates: medians, and from the right 99 % quantiles too.
+    let delays = ["queue_delay_from_left", "queue_delay_from_right", "queue_delay_from_right"];
+    assert_eq!(metrics(&bench.json(&seeds)), [&["duration", "response_time"][..], &delays].concat());
 }
 
 /// What the first lines tell is of all draws.

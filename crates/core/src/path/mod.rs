@@ -9,6 +9,7 @@ mod link_statistics;
 pub mod loss;
 pub mod rules;
 pub mod schedule;
+pub mod sojourn;
 pub mod token_bucket;
 pub mod transmitter;
 
@@ -20,5 +21,6 @@ pub use link_statistics::LinkStatistics;
 pub use loss::{GilbertElliott, Loss, LossModel, PacketList, PacketListError};
 pub use rules::{Flow, FlowTable, FlowValues, LossRate, Matching, Rule, Rules};
 pub use schedule::{Schedule, Trace, TraceError};
+pub use sojourn::Sojourns;
 pub use token_bucket::{BucketConfig, BucketError, Policer, TokenBucket};
 pub use transmitter::{Line, Transmitter};

@@ -10,7 +10,7 @@ use super::drop_tail::DropTail;
 use super::drr::DeficitRoundRobin;
 use super::fq_codel::{FqCodel, FqCodelParams};
 use super::head_drop::HeadDrop;
-use super::parameters::ParameterError;
+use super::parameters::{FULL_PACKET_BYTES, ParameterError};
 use super::pi::{Pi, PiParams};
 use super::pie::{Pie, PieParams};
 use super::priority::Priority;
@@ -20,6 +20,7 @@ use super::round_robin::RoundRobin;
 use super::step::{StepDequeue, StepEnqueue, StepParams, StepPoint};
 use super::variants::{Admission, Queue, Scheduler};
 use crate::rng::{Purpose, Stream};
+use crate::time::Duration;
 use crate::units::{Limit, Rate};
 
 /// A discipline and its parameters.
@@ -101,6 +102,21 @@ impl Discipline {
         Ok(Queue::Arrival(admission))
     }
 
+    /// The delay that the discipline is to hold its queue at, and the shortest that it can at a line of `rate`, where the first is below
+    /// that: 1.5 times what a full packet takes (RFC 8289 4.4: a target below a packet time drops packets of a queue that need not be there).
+    /// Adaptive RED takes no part: its thresholds have a least number of packets.
+    pub fn short_target(&self, rate: Rate) -> Option<[Duration; 2]> {
+        let target = match self {
+            Discipline::Pie(params) => params.target,
+            Discipline::Codel(params) => params.target,
+            Discipline::FqCodel(params) => params.target,
+            _ => return None,
+        };
+        let bits = 8.0 * f64::from(FULL_PACKET_BYTES);
+        let least = Duration::from_secs_f64(1.5 * bits / rate.bits_per_second()? as f64);
+        (target < least).then_some([target, least])
+    }
+
     /// The parameters that are wrong at a line of `rate`: of RED and PI, whose parameters depend on each other most, all; of other
     /// disciplines the first.
     pub(super) fn problems(&self, rate: Rate) -> Vec<ParameterError> {
@@ -136,5 +152,24 @@ impl fmt::Debug for Custom {
 impl PartialEq for Custom {
     fn eq(&self, other: &Custom) -> bool {
         self.name == other.name && Arc::ptr_eq(&self.make, &other.make)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_below_a_packet_time_are_found() {
+        let at = |rate: &str, discipline: &Discipline| discipline.short_target(rate.parse().unwrap()).is_some();
+        let codel = Discipline::Codel(CodelParams::default());
+        // 1.5 x 12,112 bits in 5 ms.
+        assert!(at("3633kbit", &codel) && !at("3634kbit", &codel));
+        let fq_codel = Discipline::FqCodel(FqCodelParams::default());
+        assert!(at("1mbit", &fq_codel) && !at("10mbit", &fq_codel));
+        let pie = Discipline::Pie(PieParams::default());
+        assert!(at("1mbit", &pie) && !at("2mbit", &pie));
+        assert_eq!(pie.short_target(Rate::UNLIMITED), None);
+        assert!(!at("1kbit", &Discipline::DropTail(Limit::Packets(1))));
     }
 }

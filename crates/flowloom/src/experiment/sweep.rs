@@ -271,7 +271,7 @@ impl Tables {
     }
 
     /// The tables of a run folder.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 12] = [
         "active",
         "adus",
         "connections",
@@ -280,6 +280,7 @@ impl Tables {
         "flows",
         "lateness",
         "queue",
+        "sojourn",
         "sources",
         "tcp_trace",
         "throughput",

@@ -8,9 +8,10 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
 use flowloom_models::Variation;
+use flowloom_report::facts::LinkFacts;
 use flowloom_report::loops::{Loops, Scope};
 use flowloom_report::{Facts, HostFacts, Original, Summary};
-use flowloom_sim::Config;
+use flowloom_sim::{Config, LinkConfig, LinkNumber};
 use flowloom_store::workload::{CaptureFacts, CopyFacts, PayloadFacts, TrafficFacts};
 
 use crate::clock::{self, Stopwatch};
@@ -73,6 +74,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         .chain(fewer_active(source))
         .chain(doubled)
         .chain(of_datagrams(plan, source, *evened))
+        .chain(short_targets(config, &topology.links))
         .chain(not_met)
         .chain(incomplete.iter().cloned())
         .chain(of_host)
@@ -249,6 +251,19 @@ fn of_window(kept: KeptPayload, whole: &PayloadFacts) -> Option<PayloadFacts> {
     // What the clock releases is told of the whole.
     let kept = PayloadFacts { clocked_bytes: None, ..kept.into() };
     (kept.total().replayed != whole.total().replayed).then(|| whole.part(kept))
+}
+
+/// Says which queues are to be held at a delay that is shorter than a packet and a half takes.
+fn short_targets(config: &Config, links: &[LinkFacts]) -> Vec<Warning> {
+    // The two directions of the bottleneck are alike.
+    let all = links.iter().zip(0..).filter(|(_, number)| *number != 1);
+    let found = all.filter_map(|(link, number)| {
+        let LinkConfig { rate, queue, trace, .. } = config.link(LinkNumber(number));
+        // A trace has no rate.
+        let [target, least] = queue.short_target(*rate).filter(|_| trace.is_none())?;
+        Some(Warning::ShortTarget { link: link.name.clone(), target, least })
+    });
+    found.collect()
 }
 
 /// Draws whose mean number of active connections is expected to be below this share of their workload's.

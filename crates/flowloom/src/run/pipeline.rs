@@ -9,8 +9,8 @@ use std::thread::ScopedJoinHandle;
 
 use flowloom_core::path::Flow;
 use flowloom_core::record::{
-    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Record, Recorder, SourceRecord,
-    ThroughputBin, WindowRecord,
+    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Record, Recorder, SojournRecord,
+    SourceRecord, ThroughputBin, WindowRecord,
 };
 use flowloom_core::workload::ConnectionVector;
 use flowloom_sim::RunError;
@@ -130,6 +130,7 @@ struct Batch {
     queue: Vec<QueueSample>,
     throughput: Vec<ThroughputBin>,
     drops: Vec<DropRecord>,
+    sojourns: Vec<SojournRecord>,
     flows: Vec<(u64, Flow)>,
     sources: Vec<SourceRecord>,
     windows: Vec<WindowRecord>,
@@ -158,6 +159,7 @@ impl Batch {
         }
         self.queue.drain(..).try_for_each(|sample| recorder.record(Record::Queue { sample: &sample }))?;
         self.drops.drain(..).try_for_each(|packet| recorder.record(Record::Dropped { packet: &packet }))?;
+        self.sojourns.drain(..).try_for_each(|bin| recorder.record(Record::Sojourn { bin: &bin }))?;
         self.flows
             .drain(..)
             .try_for_each(|(connection, flow)| recorder.record(Record::Flow { connection, flow: &flow }))?;
@@ -205,6 +207,7 @@ impl Recorder for Behind {
             }
             Record::Queue { sample } => self.batch.queue.push(*sample),
             Record::Throughput { bin } => self.batch.throughput.push(*bin),
+            Record::Sojourn { bin } => self.batch.sojourns.push(*bin),
             Record::Dropped { packet } => self.batch.drops.push(*packet),
             Record::Flow { connection, flow } => self.batch.flows.push((connection, *flow)),
             Record::Source { source } => self.batch.sources.push(source.clone()),

@@ -69,9 +69,7 @@ impl Warning {
             Warning::LoadDrifts { .. } => "shuffle it (workload.load.shuffle), or use a part of it",
             Warning::Model { .. } => "docs/reference/models.md says what the model takes and what it means",
             Warning::CalibratedModel { .. } => "truncate the law, or read the loads as those of this seed and duration",
-            Warning::FittedHarpoon(_) => {
-                "docs/reference/models.md, section harpoon, says what the parameters are made of"
-            }
+            Warning::FittedHarpoon(_) => "docs/reference/models.md (harpoon) says what the parameters are made of",
             Warning::LeftOfModel { reason, .. } => reason.remedy(),
             Warning::Phases(finding) => finding.remedy(),
             Warning::Specification(finding) => finding.remedy(),
@@ -103,6 +101,7 @@ impl Warning {
                 "extract the capture again, or read bytes and spans from such a run, not bursts or short queues"
             }
             Warning::PartKept { .. } => "run the command again, to its end, for a result that replaces it",
+            Warning::ShortTarget { .. } => "set queue.target to at least 1.5 packet times at the rate",
             Warning::SourceMissed { .. } => "raise measure.duration, or let the source start earlier",
             Warning::ClassEmpty { .. }
             | Warning::TraceMissed { .. }

@@ -107,7 +107,7 @@ pub fn workloads() -> Vec<Vec<u8>> {
 }
 
 /// The files of a run folder.
-pub const RUN_FILES: [&str; 15] = [
+pub const RUN_FILES: [&str; 16] = [
     "run.json",
     "host.json",
     "index.json",
@@ -122,6 +122,7 @@ pub const RUN_FILES: [&str; 15] = [
     "sources.parquet",
     "tcp_trace.parquet",
     "lateness.parquet",
+    "sojourn.parquet",
     "manifest.json",
 ];
 

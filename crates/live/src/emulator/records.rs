@@ -3,7 +3,7 @@
 use std::sync::mpsc::Sender;
 
 use flowloom_core::path;
-use flowloom_core::record::{DropRecord, PacketRecord, QueueSample, Record, Recorder, ThroughputBin};
+use flowloom_core::record::{DropRecord, PacketRecord, QueueSample, Record, Recorder, SojournRecord, ThroughputBin};
 use flowloom_sim::Closed;
 
 use crate::addresses::Serial;
@@ -26,6 +26,8 @@ pub enum Kept {
     Throughput(ThroughputBin),
     /// [`Record::Dropped`].
     Dropped(DropRecord),
+    /// [`Record::Sojourn`].
+    Sojourn(SojournRecord),
     /// [`Record::Flow`].
     Flow(u64, path::Flow),
     /// [`Record::Packet`].
@@ -39,6 +41,7 @@ impl Kept {
             Record::Queue { sample } => Kept::Queue(*sample),
             Record::Throughput { bin } => Kept::Throughput(*bin),
             Record::Dropped { packet } => Kept::Dropped(*packet),
+            Record::Sojourn { bin } => Kept::Sojourn(*bin),
             Record::Flow { connection, flow } => Kept::Flow(connection, *flow),
             Record::Packet { link, packet } => Kept::Packet(link, *packet),
             Record::Connection { .. } | Record::Source { .. } | Record::Window { .. } => return None,
@@ -51,6 +54,7 @@ impl Kept {
             Kept::Queue(sample) => Record::Queue { sample },
             Kept::Throughput(bin) => Record::Throughput { bin },
             Kept::Dropped(packet) => Record::Dropped { packet },
+            Kept::Sojourn(bin) => Record::Sojourn { bin },
             Kept::Flow(connection, flow) => Record::Flow { connection: *connection, flow },
             Kept::Packet(link, packet) => Record::Packet { link: *link, packet },
         }

@@ -136,7 +136,11 @@ impl Difference {
         match self.metric {
             Metric::ResponseTime | Metric::Duration => 0,
             Metric::Goodput | Metric::ThroughputFromLeft | Metric::ThroughputFromRight => 1,
-            Metric::ActiveConnections | Metric::QueueFromLeft | Metric::QueueFromRight => 2,
+            Metric::ActiveConnections
+            | Metric::QueueFromLeft
+            | Metric::QueueFromRight
+            | Metric::QueueDelayFromLeft
+            | Metric::QueueDelayFromRight => 2,
             Metric::PacketArrivals | Metric::RoundTripTime | Metric::AduSize => 3,
         }
     }

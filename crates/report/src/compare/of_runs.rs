@@ -43,8 +43,7 @@ pub fn compare_group_with_original(group: Group<'_>, options: &Options) -> Optio
         )
     };
     // The original's queues were not seen.
-    let of_queue = |metric| matches!(metric, Metric::QueueFromLeft | Metric::QueueFromRight);
-    let metrics = || Metric::ALL.into_iter().filter(|metric| options.wants(*metric) && !of_queue(*metric));
+    let metrics = || Metric::ALL.into_iter().filter(|metric| options.wants(*metric) && !metric.is_of_queue());
     let mut draft = Draft::new(metrics(), |metric| match has_sources && of_link(metric) {
         true => Err(Missing::SourcesOnLink),
         false => pair.difference(metric, |_| true, options).map(|(mut difference, evidence)| {

@@ -93,7 +93,7 @@ const fn distribution(
 }
 
 /// The pictures in their order.
-pub(super) const KINDS: [Kind; 13] = [
+pub(super) const KINDS: [Kind; 15] = [
     series(Metric::ActiveConnections, "active", "Active connections", "connections", "connections"),
     distribution(Metric::ResponseTime, "response-time", "Response time", "response_time_ns", "response time", true),
     distribution(Metric::Duration, "duration", "Connection duration", "duration_ns", "duration", true),
@@ -118,6 +118,22 @@ pub(super) const KINDS: [Kind; 13] = [
         "Queue length, right to left",
         "packets",
         "packets",
+        false,
+    ),
+    distribution(
+        Metric::QueueDelayFromLeft,
+        "queue-delay-left",
+        "Queue delay, left to right",
+        "queue_delay_ns",
+        "queue delay",
+        false,
+    ),
+    distribution(
+        Metric::QueueDelayFromRight,
+        "queue-delay-right",
+        "Queue delay, right to left",
+        "queue_delay_ns",
+        "queue delay",
         false,
     ),
 ];
@@ -212,7 +228,7 @@ fn link_figure(
 
 fn figure(kind: &Kind, sources: &[Source<'_>], answer: &Answer) -> Option<Figure> {
     let metric = kind.metric;
-    let queue = matches!(metric, Metric::QueueFromLeft | Metric::QueueFromRight);
+    let queue = metric.is_of_queue();
     // The original's queues were not seen.
     let sources: Vec<&Source<'_>> =
         sources.iter().filter(|source| !(queue && source.point == Point::Original)).collect();

@@ -23,6 +23,7 @@ mod palette;
 mod pictures;
 mod plausibility;
 mod provenance;
+mod queues;
 mod reproduction;
 mod scaling;
 mod senders;

@@ -45,6 +45,8 @@ impl Scope {
             Metric::Goodput => self.throughput("payload_bytes", None, self.bin),
             Metric::QueueFromLeft => self.queue("left"),
             Metric::QueueFromRight => self.queue("right"),
+            Metric::QueueDelayFromLeft => self.queue_delay("left"),
+            Metric::QueueDelayFromRight => self.queue_delay("right"),
         }
     }
 
@@ -188,6 +190,22 @@ impl Scope {
                 "SELECT time_ns / 1e9 AS second, packets\nFROM 'queue.parquet'\nWHERE link < 2 AND from_side = '{side}' AND {}\n\
                  ORDER BY time_ns;",
                 self.within("time_ns")
+            ),
+        }
+    }
+
+    /// Sojourn times of the packets from `side`.
+    fn queue_delay(&self, side: &str) -> Provenance {
+        let [start, end] = [self.window.0, self.window.1].map(Time::as_nanos);
+        let of = format!("fate = 'transmitted' AND from_side = '{side}'");
+        Provenance {
+            from: format!(
+                "`sojourn.parquet`: `total_ns` over `packets` where `fate` is 'transmitted' and `from_side` is '{side}', `packets` times each"
+            ),
+            query: format!(
+                "-- packets that left the queue from {start} ns on and before {end} ns\nSELECT any_value(n) AS n, min(ns) FILTER (up_to >= 0.5 * n) AS p50_ns, min(ns) FILTER (up_to >= 0.99 * n) AS p99_ns\n\
+                 FROM (SELECT sum(total_ns) / sum(packets) AS ns,\n    sum(sum(packets)) OVER (ORDER BY sojourn_ns) AS up_to,\n    \
+                 sum(sum(packets)) OVER () AS n\n  FROM 'sojourn.parquet'\n  WHERE {of} AND packets > 0\n  GROUP BY sojourn_ns);"
             ),
         }
     }

@@ -22,7 +22,7 @@ const DRAWN: usize = 36;
 
 /// The whole file.
 pub(super) fn page(grid: &Grid, answer: &SweepAnswer, title: &str) -> String {
-    let figures = figures(grid);
+    let figures = figures(grid, answer.busier);
     let first = figures.first();
     let body = html! {
         header class="top sweep" {
@@ -123,10 +123,11 @@ fn facts(answer: &SweepAnswer) -> Markup {
 }
 
 /// The distributions of all variants.
-fn figures(grid: &Grid) -> Vec<Figure> {
+fn figures(grid: &Grid, busier: &str) -> Vec<Figure> {
+    let queue_delay = format!("queue_delay_ms.{busier}");
     [
         ("response_time_ms", "Response time", "exchanges", Unit::Time),
-        ("queue_delay_ms", "Queueing delay", "packets", Unit::Time),
+        (queue_delay.as_str(), "Queueing delay", "packets", Unit::Time),
         ("duration_ms", "Connection duration", "connections", Unit::Time),
     ]
     .into_iter()
@@ -172,7 +173,7 @@ fn distribution(grid: &Grid, name: &str, title: &str, plural: &'static str, unit
         [(*name).to_owned()].into_iter().chain(shown.iter().map(quantile)).collect()
     };
     Some(Figure {
-        id: name.replace('_', "-"),
+        id: name.replace(['_', '.'], "-"),
         kind: Kind::Distribution,
         title: title.to_owned(),
         view: View::Cdf,

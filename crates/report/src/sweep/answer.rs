@@ -138,6 +138,7 @@ fn show(unit: ScalarUnit, value: f64) -> String {
         ScalarUnit::Milliseconds => Unit::Time.show(value * 1e6),
         ScalarUnit::MegabitsPerSecond => Unit::Rate.show(value * 1e6),
         ScalarUnit::Share => Unit::Share.show(value),
+        ScalarUnit::PacketsPerSecond => Unit::PacketRate.show(value),
         ScalarUnit::Packets | ScalarUnit::Count | ScalarUnit::One => three_digits(value),
     }
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use flowloom_core::record::QueueFate;
 use flowloom_store::run_folder::Point;
 
 use crate::conclusion::Conclusion;
 use crate::metric::Metric;
 use crate::run::Run;
-use crate::scalars::{Headings, scalars};
+use crate::scalars::{Heading, Headings, scalars};
 use crate::statistics::{Quantile, Sample};
 use crate::verdict::{Accounted, Likeness, Plausible, Verdict, Word};
 
@@ -114,14 +115,20 @@ impl Cell {
             let sample = run.measurements.sample(metric, Point::Endpoint, |_| true);
             Curve::of(&sample, 1e-6).map(|curve| (name.to_owned(), curve))
         };
+        let delay = |heading: Heading| {
+            let sojourns = &run.measurements.sojourns;
+            let sample = sojourns.per_packet(headings.side(heading), None, QueueFate::Transmitted);
+            Curve::of(&sample, 1e-6).map(|curve| (format!("queue_delay_ms.{}", heading.name()), curve))
+        };
         let curves = [curve("response_time_ms", Metric::ResponseTime), curve("duration_ms", Metric::Duration)];
+        let curves = curves.into_iter().chain(Heading::BOTH.map(delay));
         let summary = &conclusion.summary;
         let card = conclusion.with_original.iter().flat_map(|comparison| &comparison.card);
         let same = card.clone().filter(|score| score.judgement == crate::compare::Judgement::Same).count();
         Cell {
             seed: run.facts.seed,
             numbers: numbers.collect(),
-            curves: curves.into_iter().flatten().collect(),
+            curves: curves.flatten().collect(),
             verdict: summary.verdict.clone(),
             warnings: summary
                 .warnings

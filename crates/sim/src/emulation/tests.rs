@@ -45,6 +45,7 @@ struct Log {
     queue: Vec<QueueSample>,
     bins: Vec<ThroughputBin>,
     drops: Vec<DropRecord>,
+    sojourns: Vec<SojournRecord>,
     packets: Vec<(u16, PacketRecord)>,
     flows: Vec<(u64, path::Flow)>,
     paths: BTreeMap<u64, (Duration, Option<ConnectionVector>)>,
@@ -63,6 +64,7 @@ impl Recorder for Log {
             }
             Record::Queue { sample } => self.queue.push(*sample),
             Record::Throughput { bin } => self.bins.push(*bin),
+            Record::Sojourn { bin } => self.sojourns.push(*bin),
             Record::Dropped { packet } => self.drops.push(*packet),
             Record::Flow { connection, flow } => self.flows.push((connection, *flow)),
             Record::Packet { link, packet } => self.packets.push((link, *packet)),

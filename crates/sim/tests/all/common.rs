@@ -15,6 +15,7 @@ pub struct Log {
     pub queue: Vec<QueueSample>,
     pub bins: Vec<ThroughputBin>,
     pub drops: Vec<DropRecord>,
+    pub sojourns: Vec<SojournRecord>,
     pub packets: Vec<PacketRecord>,
     /// At links beside the bottleneck, with their numbers.
     pub elsewhere: Vec<(u16, PacketRecord)>,
@@ -32,6 +33,7 @@ impl Recorder for Log {
             }
             Record::Queue { sample } => self.queue.push(*sample),
             Record::Throughput { bin } => self.bins.push(*bin),
+            Record::Sojourn { bin } => self.sojourns.push(*bin),
             Record::Dropped { packet } => self.drops.push(*packet),
             Record::Source { source } => self.sources.push(source.clone()),
             Record::Window { change } => self.windows.push(*change),

@@ -14,6 +14,7 @@ mod rates;
 mod re_extraction;
 mod real_captures;
 mod round_trip;
+mod sojourn;
 mod sources;
 mod structures;
 mod syns;

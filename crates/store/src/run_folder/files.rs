@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use flowloom_core::record::{DropRecord, QueueSample, SojournRecord, SourceRecord, WindowRecord};
 use serde_json::Value;
-
-use flowloom_core::record::{DropRecord, QueueSample, SourceRecord, WindowRecord};
 
 use super::rows::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, ThroughputRow};
 use crate::manifest::{FileDigest, MANIFEST_FILE, Manifest};
@@ -30,7 +29,7 @@ const PAGE: &str = "report.html";
 /// Files of a run folder that have one name in all of them, beside the tables.
 const FIXED: [&str; 6] = [RUN_FILE, HOST_FILE, INDEX_FILE, MANIFEST_FILE, PAGE, "workload.parquet"];
 /// Its tables.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     ConnectionRow::TABLE,
     EpochRow::TABLE,
     AduRow::TABLE,
@@ -38,6 +37,7 @@ const TABLES: [&str; 11] = [
     ThroughputRow::TABLE,
     ActiveRow::TABLE,
     DropRecord::TABLE,
+    SojournRecord::TABLE,
     FlowRow::TABLE,
     SourceRecord::TABLE,
     WindowRecord::TABLE,

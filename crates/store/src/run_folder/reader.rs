@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use flowloom_core::record::{DropRecord, QueueSample, SourceRecord, WindowRecord};
+use flowloom_core::record::{DropRecord, QueueSample, SojournRecord, SourceRecord, WindowRecord};
 use flowloom_core::time::Duration;
 use serde_json::{Map, Value};
 
@@ -110,6 +110,18 @@ impl RunFolder {
         self.run.get("reason").and_then(Value::as_str)
     }
 
+    /// Whether it has sojourn times: folders of early programs have none, and no manifest that lists them.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError`] if the manifest cannot be read.
+    pub fn has_sojourn(&self) -> Result<bool, FileError> {
+        let path = table_path::<SojournRecord>(&self.path);
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let lists = |manifest: Manifest| manifest.files().contains_key(name);
+        Ok(path.exists() || Manifest::open(&self.path)?.is_some_and(lists))
+    }
+
     /// Time between queue samples.
     ///
     /// # Errors
@@ -139,6 +151,8 @@ impl RunFolder {
         active: ActiveRow;
         /// Dropped packets, by time.
         drops: DropRecord;
+        /// Sojourn times at the bottleneck, by direction, class, fate and time.
+        sojourn: SojournRecord;
         /// What DelayBox drew, in the order in which connections began; of each, its initiator's packets first.
         flows: FlowRow;
         /// Flows of sources beside the workload, in the order they ended.

@@ -6,7 +6,8 @@
 use flowloom_core::path::Flow;
 use flowloom_core::play::Delays;
 use flowloom_core::record::{
-    DropReason, DropRecord, Outcome, PacketKind, QueueSample, SourceRecord, Traffic, WindowRecord,
+    DropReason, DropRecord, Outcome, PacketKind, QueueFate, QueueSample, SojournRecord, SourceRecord, Traffic,
+    TrafficClass, WindowRecord,
 };
 use flowloom_core::tcp::Phase;
 use flowloom_core::tcp::congestion::WindowCause;
@@ -94,6 +95,8 @@ pub struct ConnectionRow {
     pub acceptor_bytes: u64,
     /// How the replay ended.
     pub outcome: Outcome,
+    /// When the initiator sent its first SYN.
+    pub syn_sent: Option<Time>,
     /// When the initiator became established.
     pub established: Option<Time>,
     /// When an end sent the first data byte.
@@ -149,6 +152,7 @@ impl Row for ConnectionRow {
             initiator_bytes: 0,
             acceptor_bytes: 0,
             outcome: Outcome::Unfinished,
+            syn_sent: None,
             established: None,
             first_data: None,
             last_data: None,
@@ -182,6 +186,7 @@ impl Row for ConnectionRow {
             column("initiator_bytes", |r: &Self| r.initiator_bytes, |r, v| r.initiator_bytes = v),
             column("acceptor_bytes", |r: &Self| r.acceptor_bytes, |r, v| r.acceptor_bytes = v),
             column("outcome", |r: &Self| r.outcome, |r, v| r.outcome = v),
+            column("syn_sent_ns", |r: &Self| r.syn_sent, |r, v| r.syn_sent = v).since(2),
             column("established_ns", |r: &Self| r.established, |r, v| r.established = v),
             column("first_data_ns", |r: &Self| r.first_data, |r, v| r.first_data = v),
             column("last_data_ns", |r: &Self| r.last_data, |r, v| r.last_data = v),
@@ -460,6 +465,39 @@ impl Row for DropRecord {
             column("kind", |r: &Self| r.kind, |r, v| r.kind = v),
             column("bytes", |r: &Self| r.bytes, |r, v| r.bytes = v),
             column("reason", |r: &Self| r.reason, |r, v| r.reason = v),
+            column("link", |r: &Self| r.link, |r, v| r.link = v),
+        ]
+    }
+}
+
+/// Sojourn times at the bottleneck: `sojourn.parquet`.
+impl Row for SojournRecord {
+    const TABLE: &'static str = "sojourn";
+
+    fn blank() -> SojournRecord {
+        SojournRecord {
+            link: 0,
+            from: LinkSide::Left,
+            class: TrafficClass::Other,
+            fate: QueueFate::Transmitted,
+            sojourn: Duration::ZERO,
+            packets: 0,
+            marked: 0,
+            total: Duration::ZERO,
+            held: Duration::ZERO,
+        }
+    }
+
+    fn columns() -> Vec<Column<SojournRecord>> {
+        vec![
+            column("from_side", |r: &Self| r.from, |r, v| r.from = v),
+            column("class", |r: &Self| r.class, |r, v| r.class = v),
+            column("fate", |r: &Self| r.fate, |r, v| r.fate = v),
+            column("sojourn_ns", |r: &Self| r.sojourn, |r, v| r.sojourn = v),
+            column("packets", |r: &Self| r.packets, |r, v| r.packets = v),
+            column("marked_packets", |r: &Self| r.marked, |r, v| r.marked = v),
+            column("total_ns", |r: &Self| r.total, |r, v| r.total = v),
+            column("held_ns", |r: &Self| r.held, |r, v| r.held = v),
             column("link", |r: &Self| r.link, |r, v| r.link = v),
         ]
     }

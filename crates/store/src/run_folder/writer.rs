@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use flowloom_core::record::{
-    ConnectionRecord, DropRecord, EpochRecord, Outcome, QueueSample, Record, Recorder, Series, SourceRecord,
-    ThroughputBin, Traffic, WindowRecord,
+    ConnectionRecord, DropRecord, EpochRecord, Outcome, QueueSample, Record, Recorder, Series, SojournRecord,
+    SourceRecord, ThroughputBin, Traffic, WindowRecord,
 };
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, ConnectionVector, LinkSide, Side, sum_of_known};
@@ -74,6 +74,7 @@ struct Tables {
     throughput: Table<ThroughputRow>,
     active: Table<ActiveRow>,
     drops: Table<DropRecord>,
+    sojourn: Table<SojournRecord>,
     flows: Table<FlowRow>,
     sources: Table<SourceRecord>,
     tcp_trace: Table<WindowRecord>,
@@ -140,6 +141,7 @@ impl RunWriter {
             throughput: Table::create(path, &reserve, open)?,
             active: Table::create(path, &reserve, open)?,
             drops: Table::create(path, &reserve, open)?,
+            sojourn: Table::create(path, &reserve, open)?,
             flows: Table::create(path, &reserve, open)?,
             sources: Table::create(path, &reserve, open)?,
             tcp_trace: Table::create(path, &reserve, open)?,
@@ -352,6 +354,7 @@ impl Tables {
         self.throughput.finish(&[])?;
         self.active.finish(&[])?;
         self.drops.finish(&[])?;
+        self.sojourn.finish(&[])?;
         self.flows.finish(&[])?;
         self.sources.finish(&[])?;
         self.tcp_trace.finish(&[])?;
@@ -433,6 +436,7 @@ impl Recorder for RunWriter {
                 _ => self.write(|tables| tables.queue.write(*sample)),
             },
             Record::Throughput { bin } => self.write_bin(bin),
+            Record::Sojourn { bin } => self.write(|tables| tables.sojourn.write(*bin)),
             Record::Dropped { packet } => self.write(|tables| tables.drops.write(*packet)),
             Record::Window { change } => self.write(|tables| tables.tcp_trace.write(*change)),
             // A run folder keeps no packets.
@@ -507,6 +511,7 @@ fn connection_row(
         initiator_bytes: original.bytes(Side::Initiator),
         acceptor_bytes: original.bytes(Side::Acceptor),
         outcome: record.outcome,
+        syn_sent: Some(record.start),
         established: record.established,
         first_data: record.first_data,
         last_data: record.last_data,

@@ -1,6 +1,6 @@
 //! `docs/reference/schemas.md` lists the columns of every table as they are: names, types and order.
 
-use flowloom_core::record::{DropRecord, QueueSample, SourceRecord, WindowRecord};
+use flowloom_core::record::{DropRecord, QueueSample, SojournRecord, SourceRecord, WindowRecord};
 use flowloom_core::workload::ConnectionVector;
 use parquet::basic::{Repetition, Type as Physical};
 use parquet::schema::types::Type;
@@ -57,6 +57,7 @@ fn every_column_is_documented() {
     check::<ThroughputRow>("throughput.parquet");
     check::<ActiveRow>("active.parquet");
     check::<DropRecord>("drops.parquet");
+    check::<SojournRecord>("sojourn.parquet");
     check::<FlowRow>("flows.parquet");
     check::<SourceRecord>("sources.parquet");
     check::<WindowRecord>("tcp_trace.parquet");

@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use flowloom_core::record::{DropReason, Outcome, PacketKind};
+use flowloom_core::record::{DropReason, Outcome, PacketKind, QueueFate, TrafficClass};
 use flowloom_core::tcp::Phase;
 use flowloom_core::tcp::congestion::{BbrState, WindowCause};
 use flowloom_core::time::{Duration, Time};
@@ -179,6 +179,24 @@ impl Text for Side {
 
 impl Text for LinkSide {
     const NAMES: &'static [(&'static str, LinkSide)] = &[("left", LinkSide::Left), ("right", LinkSide::Right)];
+}
+
+impl Text for TrafficClass {
+    const NAMES: &'static [(&'static str, TrafficClass)] = &[
+        ("sequential", TrafficClass::Sequential),
+        ("concurrent", TrafficClass::Concurrent),
+        ("datagram", TrafficClass::Datagram),
+        ("source", TrafficClass::Source),
+        ("other", TrafficClass::Other),
+    ];
+}
+
+impl Text for QueueFate {
+    const NAMES: &'static [(&'static str, QueueFate)] = &[
+        ("transmitted", QueueFate::Transmitted),
+        ("dropped-at-arrival", QueueFate::DroppedAtArrival),
+        ("dropped-from-queue", QueueFate::DroppedFromQueue),
+    ];
 }
 
 impl Text for Pattern {

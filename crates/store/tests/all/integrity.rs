@@ -132,6 +132,7 @@ fn read_run(folder: &Path) -> Result<u64, String> {
         count(run.sources())?,
         count(run.tcp_trace())?,
         count(run.lateness())?,
+        if run.has_sojourn().map_err(|error| error.to_string())? { count(run.sojourn())? } else { 0 },
     ];
     Ok(counts.iter().sum())
 }
@@ -149,7 +150,7 @@ fn no_flipped_bit_of_a_run_passes() {
     let run = folder.path().join("run");
     write_run(&run);
     let files = files(&run);
-    assert_eq!(files.len(), 14, "run.json, host.json, manifest.json and eleven tables");
+    assert_eq!(files.len(), 15, "run.json, host.json, manifest.json and twelve tables");
     every_flip_is_refused(2, &files, || read_run(&run).map(drop));
 }
 

@@ -37,6 +37,7 @@ pub fn ten_million_values() -> Run {
             initiator_bytes: 500,
             acceptor_bytes,
             outcome: Outcome::Completed,
+            syn_sent: Some(start),
             established: Some(start),
             first_data: Some(start),
             last_data: Some(start + slower(duration)),

@@ -12,7 +12,9 @@ use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::path::{Jitter, LossRate, Matching, Reorder, Reordering, Rule, Rules};
 use flowloom_core::play::{Action, Player, Script};
 use flowloom_core::queue::{FqCodelParams, RedParams, StepParams, StepPoint};
-use flowloom_core::record::{ConnectionRecord, PacketRecord, QueueSample, Record, Recorder, ThroughputBin};
+use flowloom_core::record::{
+    ConnectionRecord, PacketRecord, QueueSample, Record, Recorder, SojournRecord, ThroughputBin,
+};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::congestion::Setup;
 use flowloom_core::tcp::{self, EcnEcho, Endpoint, Profile, SackBlocks, Segment, Timestamps};
@@ -27,6 +29,7 @@ struct Log {
     queue: Vec<QueueSample>,
     bins: Vec<ThroughputBin>,
     drops: Vec<DropRecord>,
+    sojourns: Vec<SojournRecord>,
     packets: Vec<(u16, PacketRecord)>,
     connections: BTreeMap<u64, AtEnds>,
     monitor: BTreeMap<u64, Option<ConnectionVector>>,
@@ -59,6 +62,7 @@ impl Recorder for Log {
             Record::Queue { sample } => self.queue.push(*sample),
             Record::Throughput { bin } => self.bins.push(*bin),
             Record::Dropped { packet } => self.drops.push(*packet),
+            Record::Sojourn { bin } => self.sojourns.push(*bin),
             Record::Packet { link, packet } => self.packets.push((link, *packet)),
             Record::Source { .. } | Record::Flow { .. } | Record::Window { .. } => {}
         }
@@ -436,6 +440,8 @@ fn the_same_machines_give_the_same_records_in_the_simulator() {
         assert_eq!(found.connections, log.connections);
         assert_eq!(found.monitor, log.monitor);
         assert_eq!(found.drops, log.drops);
+        assert!(!log.sojourns.is_empty());
+        assert_eq!(found.sojourns, log.sojourns);
         assert_eq!(found.queue, log.queue);
         assert_eq!(found.bins, log.bins);
         assert_eq!(found.packets, log.packets);
