@@ -2,6 +2,7 @@
 # make test   everything: format, lints, unit, property, corpus, CLI, bad input, report in a headless browser; installs what that needs
 #             where it may (tests/setup), and shows what was skipped; with CI=true only what tests/may-skip lists may be
 # make test-heavy  the Rust tests with more random cases, where a property sets no number of its own, and SECONDS_EACH for each fuzz target
+# make chaos  a sweep of 204 cells that is killed 20 times, beside one that is not
 # make bench  speed and memory of extraction, simulation and 200 agents, instructions (benches/instructions.sh), the long validation runs
 # make validate  every check against published results; writes docs/evidence/validation.md and docs/evidence/references.md
 # make parity  the simulator beside the kernel's TCP, cell by cell; writes docs/evidence/parity.md; as root on a quiet machine, at most 90 minutes
@@ -31,7 +32,7 @@ build_example = $(CARGO) build --release --locked -p $(1) --example $(2)
 endif
 FLOWLOOM := $(BUILT)/flowloom
 
-.PHONY: all demo test test-heavy check lint rust-test browser-test validate parity references bench bench-peers bench-live bench-live-peers deny faults fuzz clean
+.PHONY: all demo test test-heavy chaos check lint rust-test browser-test validate parity references bench bench-peers bench-live bench-live-peers deny faults fuzz clean
 
 all: $(FLOWLOOM)
 
@@ -59,6 +60,9 @@ test:
 
 test-heavy:
 	PROPTEST_CASES=2560 FLOWLOOM_FUZZ_SECONDS=$(SECONDS_EACH) $(CARGO) test $(TESTS)
+
+chaos:
+	FLOWLOOM_KILLS=20 $(CARGO) test $(TESTS) -- a_killed_sweep_ends_with_the_same_bytes
 
 check: lint
 	$(CARGO) fmt --check

@@ -12,8 +12,6 @@ use flowloom_store::workload::{FlowFacts, TrafficFacts, WorkloadFacts};
 
 use crate::facts::Facts;
 use crate::metric::Unit;
-use crate::run::Run;
-use crate::workload_mark::WorkloadMark;
 
 /// What bytes are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -232,19 +230,19 @@ impl Feedback {
 
     /// That of several runs of one experiment: of runs that replay one draw of a workload that of any, of draws the bytes of all. `None`
     /// without runs.
-    pub(crate) fn of_runs(runs: &[&Run]) -> Option<Feedback> {
+    pub(crate) fn of_all(runs: &[&Facts], is_one_draw: bool) -> Option<Feedback> {
         let (first, others) = runs.split_first()?;
-        let mut all = Feedback::of(&first.facts);
-        if WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload)) {
+        let mut all = Feedback::of(first);
+        if is_one_draw {
             return Some(all);
         }
-        let clocked = |run: &Run| run.facts.original.as_ref().and_then(|original| original.payload.clocked_bytes);
-        let replayed = |run: &Run| run.facts.original.as_ref().map_or(0, |original| original.payload.total().replayed);
-        let released: Option<Vec<u64>> = runs.iter().map(|run| clocked(run)).collect();
-        let of = sum(runs.iter().map(|run| replayed(run)));
+        let clocked = |facts: &Facts| facts.original.as_ref().and_then(|original| original.payload.clocked_bytes);
+        let replayed = |facts: &Facts| facts.original.as_ref().map_or(0, |original| original.payload.total().replayed);
+        let released: Option<Vec<u64>> = runs.iter().map(|facts| clocked(facts)).collect();
+        let of = sum(runs.iter().map(|facts| replayed(facts)));
         all.clocked_share = released.filter(|_| of > 0).map(|released| sum(released) as f64 / of as f64);
-        for run in others {
-            let Feedback { original, sources, .. } = Feedback::of(&run.facts);
+        for facts in others {
+            let Feedback { original, sources, .. } = Feedback::of(facts);
             all.original = all.original.zip(original).map(|(one, other)| one.plus(&other));
             let SourceLoops { closed_bytes, open_bytes } = all.sources;
             all.sources = SourceLoops {

@@ -9,7 +9,7 @@ use flowloom_core::workload::Payload;
 use crate::answer::{Answer, Distance};
 use crate::compare::{Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement, Outcome};
 use crate::conclusion::Conclusion;
-use crate::facts::{ClassFacts, LiveFacts, missing_text, set_aside_text};
+use crate::facts::{ClassFacts, Facts, LiveFacts, missing_text, set_aside_text};
 use crate::loops::Feedback;
 use crate::metric::Unit;
 use crate::replications::{over_seeds_text, worst_of_seeds};
@@ -52,12 +52,14 @@ pub fn seeds_text(runs: &[Run], conclusions: &[Conclusion], colour: bool) -> Str
     let mut text = String::new();
     let Some(first) = runs.first() else { return text };
     let all: Vec<&Run> = runs.iter().collect();
-    feedback(&mut text, &Feedback::of_runs(&all).unwrap_or_else(|| Feedback::of(&first.facts)));
+    let facts: Vec<&Facts> = runs.iter().map(|run| &run.facts).collect();
+    let is_one_draw = WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload));
+    feedback(&mut text, &Feedback::of_all(&facts, is_one_draw).unwrap_or_else(|| Feedback::of(&first.facts)));
     for (head, body) in preamble(&all) {
         wrap(&mut text, &head, &body);
     }
     let seeds: Vec<String> = runs.iter().map(|run| run.facts.seed.to_string()).collect();
-    let above = match WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload)) {
+    let above = match is_one_draw {
         true => "above: the first",
         false => "above: bytes of all draws; least to most of one; the rest of the first",
     };

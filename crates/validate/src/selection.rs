@@ -104,10 +104,8 @@ impl Case {
     /// The looks of one sweep, until it is decided.
     fn repetition(&self, repetition: u64) -> Wrong {
         let looks = Looks::doubling(10, 80);
-        // Where all are equal, naming a best one is wrong if no difference is too small to matter.
-        let margin = if self.apart == 0.0 { 0.0 } else { MARGIN };
         let values = self.values(repetition, 80);
-        let mut grid = self.grid(margin, &looks);
+        let mut grid = self.grid(MARGIN, &looks);
         let mut wrong = Wrong { naive: self.naive(&values), ..Wrong::default() };
         for (look, seeds) in looks.at().iter().enumerate() {
             grid.look = look;
@@ -119,8 +117,10 @@ impl Case {
             }
             let found = decision(&grid);
             wrong.decision = match &found {
-                Decision::Best { variant } => self.apart == 0.0 || *variant != 0,
-                Decision::Same => true,
+                // Where all are equal, each is within the margin of the best, and none is better.
+                Decision::Best { is_strict, .. } if self.apart == 0.0 => *is_strict,
+                Decision::Best { variant, .. } => *variant != 0,
+                Decision::Same => self.apart > 0.0,
                 Decision::Undecided { candidates } if self.apart == 0.0 => candidates.is_empty(),
                 Decision::Undecided { candidates } => !candidates.contains(&0),
                 Decision::Unknown { .. } => true,

@@ -176,7 +176,7 @@ pub(crate) fn in_order(settings: &[Setting]) -> Vec<&Setting> {
     let mut ordered: Vec<&Setting> = Vec::new();
     for setting in settings {
         let is_inside =
-            |known: &&Setting| known.keys().any(|key| setting.keys().any(|table| key != table && is_in(table, key)));
+            |known: &&Setting| known.keys().any(|key| setting.keys().any(|table| key != table && is_in(key, table)));
         let place = ordered.iter().position(is_inside).unwrap_or(ordered.len());
         ordered.insert(place, setting);
     }

@@ -147,7 +147,9 @@ impl Question {
         for points in all {
             let values = of(&points);
             let name = values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            let settings: Vec<Setting> = values.iter().flat_map(|point| point.settings.clone()).collect();
+            let values = values.iter().flat_map(|point| &point.values).map(|(key, value)| format!("{key}={value}"));
+            let settings: Vec<Setting> =
+                values.map(|text| text.parse()).collect::<Result<_, String>>().map_err(Error::usage)?;
             let seeds = Setting::of("seeds", &format!("{:?}", self.seeds)).map_err(Error::usage)?;
             match self.plan(&[&settings[..], &[seeds]].concat(), run, context) {
                 Ok(plan) => variants.push(Variant { name, points, settings, plan }),

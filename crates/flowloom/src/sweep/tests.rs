@@ -77,7 +77,7 @@ fn a_cell_is_the_run_with_its_settings() {
     let tables = |found: &BTreeMap<PathBuf, Vec<u8>>| {
         found.iter().filter(|(path, _)| path.extension().is_some_and(|ending| ending == "parquet")).count()
     };
-    assert_eq!(tables(&alone), 12);
+    assert_eq!(tables(&alone), 13);
     let is_twin = |cell: PathBuf| {
         let cell = bytes(&cell);
         cell.iter()
@@ -230,7 +230,7 @@ fn seeds_are_added_until_the_best_is_decided() {
     let mut asked = options(folder.path(), &["rate=2mbit,40mbit"], 5);
     asked.most_seeds = Some(40);
     let found = swept(&file, &asked).unwrap();
-    assert_eq!(found.answer.decision, Decision::Best { variant: 1 });
+    assert_eq!(found.answer.decision, Decision::Best { variant: 1, is_strict: true });
     assert_eq!(found.run, 10, "one look is enough");
     let taken: Vec<bool> = found.answer.looks.iter().map(|look| look.taken).collect();
     assert_eq!(taken, [true, false, false, false]);

@@ -79,7 +79,7 @@ fn variants(answer: &SweepAnswer) -> Markup {
                         th scope="row" {
                             @if place < DRAWN { (swatch(&role(place))) }
                             (variant.name)
-                            @if answer.decision == (Decision::Best { variant: place }) { " " span class="judged same" { "best" } }
+                            @if matches!(answer.decision, Decision::Best { variant, .. } if variant == place) { " " span class="judged same" { "best" } }
                         }
                         @for column in &columns { td { (cell(column, variant.metrics.get(&column.metric))) } }
                     }
@@ -95,7 +95,7 @@ fn cell(column: &Column, estimated: Option<&Estimated>) -> Markup {
     html! {
         (above) (value(&column.show(estimated.mean)))
         @if let Some(interval) = estimated.interval {
-            span class="statistic interval" { "[" (value(&column.show(interval.low))) ", " (value(&column.show(interval.high))) "]" }
+            span class="statistic interval" { (value(&column.show_interval(interval))) }
         }
     }
 }

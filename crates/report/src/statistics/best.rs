@@ -2,7 +2,7 @@
 //!
 //! A variant is *out* once another is shown to be better; those that remain hold the best one with the probability asked for. A variant
 //! is *best* if all others are shown to be at most the margin better: the margin is the zone within which nobody minds which is chosen
-//! (indifference zone). Both compare the other variants with the one that is truly the best, so that `k - 1` one-sided intervals share the
+//! (indifference zone). It is *strictly* best if it is shown to be better than each of the others. The first two compare the other variants with the one that is truly the best, so that `k - 1` one-sided intervals share the
 //! probability of an error (Bonferroni); differences are taken replication by replication, so that common random numbers make them
 //! narrow and need not be independent (Hsu 1984 with paired intervals; Nelson and Matejcik 1995 for common random numbers). Values are
 //! compared by their ratios: a margin of 5 % is 5 % of whatever the value is, and logarithms of skewed values are less skewed.
@@ -18,6 +18,8 @@ pub struct Selection {
     pub candidates: Vec<usize>,
     /// The one that is best, or within the margin of the best; of several such ones that with the least mean.
     pub best: Option<usize>,
+    /// Whether it is shown to be better than every other, by whatever little.
+    pub is_strict: bool,
     /// Whether all of them are shown to be within the margin of each other.
     pub all_alike: bool,
 }
@@ -37,9 +39,13 @@ pub fn select(variants: &[Vec<f64>], are_bounds: &[bool], margin: f64, alpha: f6
     let mut above = vec![vec![0.0; k]; k];
     let degrees = variants[0].len().checked_sub(1)? as f64;
     let errors = student_quantile(1.0 - shared, degrees);
+    // Where variants are equal, each of them may be called the better one by mistake: they share the probability.
+    let strict_errors = student_quantile(1.0 - alpha / k as f64, degrees);
+    let mut beats = vec![vec![false; k]; k];
     for (a, b) in (0..k).flat_map(|a| others(a).map(move |b| (a, b))) {
         let found = Estimate::paired(&variants[a], &variants[b])?;
         above[a][b] = found.value - errors * found.standard_error;
+        beats[a][b] = found.value - strict_errors * found.standard_error > 0.0;
     }
     // Where all are said to be alike and one is worse by more than the margin, its comparison with the best one is wrong, which the
     // probability of the others has in it already.
@@ -49,7 +55,8 @@ pub fn select(variants: &[Vec<f64>], are_bounds: &[bool], margin: f64, alpha: f6
     let mean = |a: usize| variants[a].iter().sum::<f64>() / variants[a].len() as f64;
     let shown = (0..k).filter(exact).filter(|a| others(*a).all(|b| above[*a][b] > -margin));
     let best = shown.min_by(|a, b| mean(*a).total_cmp(&mean(*b)));
-    Some(Selection { candidates, best, all_alike: alike && (0..k).all(|a| exact(&a)) })
+    let is_strict = best.is_some_and(|best| others(best).all(|other| beats[best][other]));
+    Some(Selection { candidates, best, is_strict, all_alike: alike && (0..k).all(|a| exact(&a)) })
 }
 
 impl Estimate {
@@ -76,7 +83,7 @@ mod tests {
     #[test]
     fn a_clear_best_is_found_and_the_others_are_out() {
         let found = select(&draws(1, &[0.0, -0.5, 0.4], 10), &[], 0.05, 0.05).unwrap();
-        assert_eq!(found, Selection { candidates: vec![1], best: Some(1), all_alike: false });
+        assert_eq!(found, Selection { candidates: vec![1], best: Some(1), is_strict: true, all_alike: false });
     }
 
     #[test]
@@ -91,7 +98,7 @@ mod tests {
     #[test]
     fn chance_names_no_best() {
         let wrong = (0..1_000)
-            .filter(|seed| select(&draws(*seed, &[0.0, 0.0, 0.0, 0.0], 10), &[], 0.0, 0.05).unwrap().best.is_some())
+            .filter(|seed| select(&draws(*seed, &[0.0, 0.0, 0.0, 0.0], 10), &[], 0.05, 0.05).unwrap().is_strict)
             .count();
         assert!(wrong <= 64, "{wrong} of 1,000");
     }
@@ -110,9 +117,9 @@ mod tests {
     fn lower_bounds_are_never_the_best() {
         let values = draws(3, &[0.0, -0.5, 0.4], 10);
         let found = select(&values, &[false, true, false], 0.05, 0.05).unwrap();
-        assert_eq!(found, Selection { candidates: vec![0, 1], best: None, all_alike: false });
+        assert_eq!(found, Selection { candidates: vec![0, 1], best: None, is_strict: false, all_alike: false });
         let found = select(&values, &[false, false, true], 0.05, 0.05).unwrap();
-        assert_eq!(found, Selection { candidates: vec![1], best: Some(1), all_alike: false });
+        assert_eq!(found, Selection { candidates: vec![1], best: Some(1), is_strict: true, all_alike: false });
     }
 
     #[test]

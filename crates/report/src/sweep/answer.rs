@@ -8,6 +8,7 @@ use flowloom_core::units::three_digits;
 
 use crate::metric::Unit;
 use crate::scalars::{Better, QUANTITIES, ScalarUnit};
+use crate::statistics::Interval;
 use crate::verdict::{Accounted, Likeness, Plausible};
 use crate::worst::WorstVerdict;
 
@@ -126,9 +127,18 @@ impl Column {
         show(self.unit, value)
     }
 
+    /// An interval as it is shown, with its unit once where both ends have one: `[290, 340 ms]`.
+    pub fn show_interval(&self, Interval { low, high }: Interval) -> String {
+        let [low, high] = [low, high].map(|end| self.show(end));
+        match (low.split_once(' '), high.split_once(' ')) {
+            (Some((number, unit)), Some((_, other))) if unit == other => format!("[{number}, {high}]"),
+            _ => format!("[{low}, {high}]"),
+        }
+    }
+
     /// What stands above it, in a line.
     pub fn title(&self) -> String {
-        self.head.join(" ").trim_end().to_owned()
+        self.head.join(" ").trim_end().replace("queueing", "queue delay")
     }
 }
 
@@ -188,8 +198,8 @@ impl SweepAnswer {
         let mut wanted = vec![
             (["response", "p50"], "response_time_p50_ms".to_owned()),
             (["response", "p99"], "response_time_p99_ms".to_owned()),
-            (["queue delay", "p50"], of_busier("queue_delay_p50_ms")),
-            (["queue delay", "p99"], of_busier("queue_delay_p99_ms")),
+            (["queueing", "p50"], of_busier("queue_delay_p50_ms")),
+            (["queueing", "p99"], of_busier("queue_delay_p99_ms")),
             (["loss", ""], of_busier("loss_share")),
             (["throughput", ""], of_busier("throughput_mean_mbps")),
         ];
@@ -227,7 +237,7 @@ impl SweepAnswer {
             }
         };
         match &self.decision {
-            Decision::Best { variant } => {
+            Decision::Best { variant, is_strict } => {
                 let best = &self.variants[*variant];
                 // Beside the control, or, where that is the best, beside the one that is worst.
                 let other = if *variant == 0 { self.worst().filter(|worst| *worst != 0) } else { Some(0) };
@@ -247,8 +257,12 @@ impl SweepAnswer {
                             .map_or_else(String::new, |value| format!(" ({value})"));
                         format!(", 99 % {value}{other}")
                     });
+                let within = match is_strict {
+                    true => String::new(),
+                    false => format!(", or is within {} of the best", Unit::Share.show(self.margin)),
+                };
                 format!(
-                    "{} has {superlative}: {what} {}{}{}{}.",
+                    "{} has {superlative}{within}: {what} {}{}{}{}.",
                     best.name,
                     values(*variant),
                     beside(&self.objective).unwrap_or_default(),

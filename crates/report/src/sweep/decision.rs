@@ -18,6 +18,8 @@ pub enum Decision {
     Best {
         /// Its place among the variants.
         variant: usize,
+        /// Whether it is shown to be better than every other.
+        is_strict: bool,
     },
     /// All are within the margin of each other.
     Same,
@@ -98,7 +100,7 @@ pub fn decision(grid: &Grid) -> Decision {
     match select(&values, &sample.bounds, sample.margin(grid.margin), alpha(grid)) {
         None => unknown("there are too few values".to_owned()),
         Some(found) if found.all_alike => Decision::Same,
-        Some(Selection { best: Some(variant), .. }) => Decision::Best { variant },
+        Some(Selection { best: Some(variant), is_strict, .. }) => Decision::Best { variant, is_strict },
         Some(found) => Decision::Undecided { candidates: found.candidates },
     }
 }

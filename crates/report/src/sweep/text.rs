@@ -131,7 +131,7 @@ fn axes(answer: &SweepAnswer) -> Vec<String> {
 fn table(text: &mut String, answer: &SweepAnswer, width: usize) {
     let columns = answer.columns();
     let mark = |place: usize| match &answer.decision {
-        Decision::Best { variant } if *variant == place => "best",
+        Decision::Best { variant, .. } if *variant == place => "best",
         _ => "",
     };
     let names: Vec<String> = answer.variants.iter().map(|variant| variant.name.clone()).collect();

@@ -82,7 +82,7 @@ const TALLY: [&str; 17] = [
     "Syn 10534 of 10534",
     "Fin 10534 of 10534",
     "Rst 10534 of 10534",
-    "MinTransit 1587 of 1647",
+    "MinTransit 1589 of 1647",
     "Retransmissions 10091 of 10106",
     "WindowProbes 10534 of 10534",
     "Spurious 10498 of 10534",
