@@ -463,6 +463,7 @@ impl Warning {
         self.cause_of_input().or_else(|| self.cause_of_making()).unwrap_or_else(|| self.cause_beyond_input())
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm for each warning")]
     fn cause_beyond_input(&self) -> String {
         match self {
             Warning::FlowRecords { finding, count } => format!("{}: {count}", finding.cause()),

@@ -78,6 +78,7 @@ impl Question {
                 "give an axis: --vary queue=drop-tail,fq-codel, or [sweep] with vary = [\"queue=drop-tail,fq-codel\"]",
             ));
         }
+        refuse_twice(&vary)?;
         let (seeds, looks) = seeds(&sweep, &base);
         let combinations = vary.iter().try_fold(1_u128, |count, axis| count.checked_mul(axis.points.len() as u128));
         let cells = combinations.and_then(|count| count.checked_mul(seeds.len() as u128));
@@ -259,6 +260,25 @@ fn asked(mut sweep: Sweep, options: &SweepOptions) -> Result<Sweep, Error> {
     sweep.margin = options.margin.clone().unwrap_or(sweep.margin);
     sweep.tables = options.tables.clone().unwrap_or(sweep.tables);
     Error::all(sweep.problems().into_iter().map(Error::from)).map_or(Ok(sweep), Err)
+}
+
+/// Refuses axes that vary one key under two names, of which only one would hold.
+fn refuse_twice(vary: &[Axis]) -> Result<(), Error> {
+    let mut known: Vec<(String, &str)> = Vec::new();
+    for axis in vary {
+        let (Some(point), Some(written)) = (axis.points.first(), axis.keys.first()) else { continue };
+        let mut keys = Vec::new();
+        for (key, value) in &point.values {
+            let setting: Setting = format!("{key}={value}").parse().map_err(Error::usage)?;
+            keys.extend(setting.keys().map(ToOwned::to_owned));
+        }
+        if let Some((key, before)) = known.iter().find(|(key, _)| keys.contains(key)) {
+            return Err(Error::usage(format_args!("the axes {before} and {written} both vary {key}"))
+                .hint("give its values to one of them"));
+        }
+        known.extend(keys.into_iter().map(|key| (key, written.as_str())));
+    }
+    Ok(())
 }
 
 /// The seeds of each variant, and when to look.

@@ -120,6 +120,23 @@ fn a_sweep_comes_to_the_same_bytes() {
     assert_eq!((known.run, known.kept), (0, 12));
 }
 
+/// A key inside the queue is varied, and the queue itself, in whichever order.
+#[test]
+fn axes_inside_each_other_both_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "");
+    let axes = ["network.bottleneck.queue.limit=5p,90p", "queue=drop-tail,codel"];
+    let found = swept(&file, &options(folder.path(), &axes, 1)).unwrap();
+    let text = std::fs::read_to_string(found.folder.join("sweep.json")).unwrap();
+    let question: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for variant in question["question"]["variants"].as_array().unwrap() {
+        let (name, experiment) = (variant["name"].as_str().unwrap(), variant["experiment"].as_str().unwrap());
+        let (limit, kind) = name.trim_start_matches("limit ").split_once(", ").unwrap();
+        assert!(experiment.contains(&format!("limit = \"{limit}\"")), "{name}: {experiment}");
+        assert!(experiment.contains(&format!("kind = \"{kind}\"")), "{name}: {experiment}");
+    }
+}
+
 #[test]
 fn combinations_are_left_out() {
     let folder = tempfile::tempdir().unwrap();
@@ -142,6 +159,7 @@ fn impossible_questions_are_refused_before_anything_is_run() {
         (&["rate=5ms,10mbit"], "5ms"),
         (&["queue=codel,fqcodel"], "did you mean \"fq-codel\"?"),
         (&["rate=1mbit", "rate=2mbit"], "varies rate a second time"),
+        (&["rate=1mbit", "network.bottleneck.rate=2mbit"], "both vary network.bottleneck.rate"),
         (&[], "nothing is varied"),
     ] {
         let told = refused(&options(folder.path(), vary, 2));

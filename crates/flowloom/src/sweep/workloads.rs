@@ -99,7 +99,7 @@ impl<'a> Workloads<'a> {
         let base = self.base(plan)?;
         let is_drawn = is_drawn(plan, base.as_deref());
         let only_sources = base.as_ref().is_some_and(|base| base.path.is_none());
-        Ok(!is_drawn && !(only_sources && plan.experiment.sources_draw()))
+        Ok(!(is_drawn || only_sources && plan.experiment.sources_draw()))
     }
 }
 

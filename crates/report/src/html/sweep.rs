@@ -172,12 +172,14 @@ fn distribution(grid: &Grid, name: &str, title: &str, plural: &'static str, unit
             |p: &f64| at(*p).and_then(|at| quantiles.get(at)).map_or_else(|| "–".to_owned(), |ms| unit.show(ms * 1e6));
         [(*name).to_owned()].into_iter().chain(shown.iter().map(quantile)).collect()
     };
+    let left = grid.variants.len() - all.len();
+    let left = if left > 0 { format!("; {left} more are in the table") } else { String::new() };
     Some(Figure {
         id: name.replace(['_', '.'], "-"),
         kind: Kind::Distribution,
         title: title.to_owned(),
         view: View::Cdf,
-        finding: format!("{}, quantiles averaged over the seeds", counted(all.len() as u64, "variant")),
+        finding: format!("{}, quantiles averaged over the seeds{left}", counted(all.len() as u64, "variant")),
         plural,
         column: "ns",
         x: Axis::new(&title.to_lowercase(), unit_word(unit), true),
@@ -211,7 +213,7 @@ fn effects(answer: &SweepAnswer) -> Markup {
                                 @for level in &effect.levels {
                                     (row(&effect.axis, [
                                         level.level.clone(),
-                                        three_digits(level.ratio),
+                                        level.ratio.map_or_else(|| "– (values are 0)".to_owned(), three_digits),
                                         level.interval.map_or_else(|| "–".to_owned(), |interval| format!("[{}, {}]", three_digits(interval.low), three_digits(interval.high))),
                                         matters(effect.matters).to_owned(),
                                     ]))
@@ -286,7 +288,7 @@ fn pair(answer: &SweepAnswer, interaction: &Interaction) -> Markup {
 
 /// Verdicts, missing runs, warnings.
 fn trust(answer: &SweepAnswer) -> Markup {
-    let bad = |variant: &&VariantAnswer| variant.is_invalid() || variant.is_doubtful();
+    let bad = |variant: &&VariantAnswer| variant.is_invalid() || variant.is_degraded() || variant.is_doubtful();
     html! {
         @if !answer.variants.iter().any(|variant| bad(&variant)) { p { "All runs are accounted for and plausible." } }
         ul class="warnings" {

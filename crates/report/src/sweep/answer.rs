@@ -38,6 +38,8 @@ pub struct SweepAnswer {
     pub axes: Vec<AxisTold>,
     /// The variants; the first is the control.
     pub variants: Vec<VariantAnswer>,
+    /// Seeds that all variants have, which all numbers are over.
+    pub common_seeds: usize,
     /// What axes do.
     pub effects: Effects,
     /// The direction in which the link of the control carries more.
@@ -175,6 +177,7 @@ impl SweepAnswer {
             looks: looks(grid),
             axes: grid.axes.iter().map(AxisTold::from).collect(),
             effects: effects(grid),
+            common_seeds: common(grid),
             busier,
             baseline: baseline(grid),
             missing: missing(grid),
@@ -382,6 +385,12 @@ fn variants(grid: &Grid, alpha: f64) -> Vec<VariantAnswer> {
     grid.variants.iter().enumerate().map(of_variant).collect()
 }
 
+/// Seeds of which every variant has a run.
+fn common(grid: &Grid) -> usize {
+    let seeds = grid.variants.iter().take(1).flat_map(|variant| variant.present()).map(|cell| cell.seed);
+    seeds.filter(|seed| grid.variants.iter().all(|variant| variant.present().any(|cell| cell.seed == *seed))).count()
+}
+
 /// The direction in which the control carries more.
 fn busier(variants: &[VariantAnswer]) -> &'static str {
     let carried = |direction: &str| {
@@ -456,6 +465,11 @@ impl VariantAnswer {
     /// Whether one of its runs cannot be used, or none is there.
     pub fn is_invalid(&self) -> bool {
         self.verdict.as_ref().is_none_or(|verdict| verdict.accounted.word == Accounted::Invalid)
+    }
+
+    /// Whether one of its runs can be used with a reservation only.
+    pub fn is_degraded(&self) -> bool {
+        self.verdict.as_ref().is_some_and(|verdict| verdict.accounted.word == Accounted::Degraded)
     }
 
     /// Whether one of its runs is doubtful.

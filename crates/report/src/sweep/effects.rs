@@ -47,8 +47,9 @@ pub enum Matters {
 pub struct LevelEffect {
     /// The value.
     pub level: String,
-    /// The objective with it over that with the first value: geometric mean over the variants that differ in this axis alone.
-    pub ratio: f64,
+    /// The objective with it over that with the first value: geometric mean over the variants that differ in this axis alone. Null where a value
+    /// is 0, which has no ratio.
+    pub ratio: Option<f64>,
     /// Its interval, at the confidence of the look shared among the values of the axis; null where there is none.
     pub interval: Option<Interval>,
 }
@@ -60,7 +61,8 @@ pub struct Interaction {
     pub axes: [String; 2],
     /// For each value of the first, for each of the second: the mean over seeds and the other axes; null where all are left out.
     pub means: Vec<Vec<Option<f64>>>,
-    /// The farthest that a pair is from what the effects of both values together make, as a factor of at least 1; null with pairs left out.
+    /// The farthest that a pair is from what the effects of both values together make, as a factor of at least 1; null with pairs left out, and
+    /// where a value is 0.
     pub departure: Option<f64>,
 }
 
@@ -152,10 +154,9 @@ fn axis_effect(grid: &Grid, sample: &Sample, axis: usize, known: bool) -> Option
         LevelEffect {
             level: points[level].clone(),
             ratio: sample.ratio(mean(&of_level[level]) - mean(&of_level[0])),
-            interval: estimate.filter(|_| known).map(|estimate| {
-                let Interval { low, high } = estimate.interval(1.0 - alpha / (points.len() - 1) as f64);
-                Interval { low: sample.ratio(low), high: sample.ratio(high) }
-            }),
+            interval: estimate
+                .filter(|_| known)
+                .and_then(|estimate| sample.ratios(estimate.interval(1.0 - alpha / (points.len() - 1) as f64))),
         }
     };
     Some(AxisEffect { axis: grid.axes[axis].name.clone(), matters, levels: (1..points.len()).map(level).collect() })
@@ -190,8 +191,9 @@ fn interaction(grid: &Grid, sample: &Sample, [a, b]: [usize; 2]) -> Interaction 
         let whole = (0..rows).map(row).sum::<f64>() / rows as f64;
         let apart = |i: usize, j: usize| (all[i][j] - row(i) - column(j) + whole).abs();
         let farthest = (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))).map(|(i, j)| apart(i, j));
-        sample.ratio(farthest.fold(0.0, f64::max))
+        farthest.fold(0.0, f64::max)
     });
+    let departure = departure.and_then(|farthest| sample.ratio(farthest));
     Interaction { axes: [a, b].map(|axis| grid.axes[axis].name.clone()), means, departure }
 }
 

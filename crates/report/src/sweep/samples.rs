@@ -20,7 +20,7 @@ pub struct Estimated {
     pub n: usize,
     /// A seed's value is only a lower bound, and with it the mean.
     pub is_lower_bound: bool,
-    /// The variant's value over the control's; null of the control.
+    /// The variant's value over the control's; null of the control, and where a value of any variant is 0.
     pub to_control: Option<Ratio>,
 }
 
@@ -99,12 +99,14 @@ impl Sample {
         }
     }
 
-    /// A difference on its scale as a ratio.
-    pub fn ratio(&self, difference: f64) -> f64 {
-        match self.scale {
-            Scale::Ratio => libm::exp(difference),
-            Scale::Difference(_) => 1.0 + difference,
-        }
+    /// A difference on its scale as a ratio; `None` where values are 0, which have none.
+    pub fn ratio(&self, difference: f64) -> Option<f64> {
+        (self.scale == Scale::Ratio).then(|| libm::exp(difference))
+    }
+
+    /// An interval of differences as one of ratios.
+    pub fn ratios(&self, Interval { low, high }: Interval) -> Option<Interval> {
+        Some(Interval { low: self.ratio(low)?, high: self.ratio(high)? })
     }
 
     /// The ratio of a variant to the control, with an interval of which each of all variants has its share of `alpha`.
@@ -112,12 +114,10 @@ impl Sample {
         let others = self.values.len().checked_sub(1).filter(|_| variant > 0)?;
         let estimate = Estimate::paired(&self.values[0], &self.values[variant]);
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let ratio = self.ratio(mean(&self.values[variant]) - mean(&self.values[0]));
+        let ratio = self.ratio(mean(&self.values[variant]) - mean(&self.values[0]))?;
         let known = self.has_intervals(grid) && !self.bounds[0] && !self.bounds[variant];
-        let interval = estimate.filter(|_| known).map(|estimate| {
-            let Interval { low, high } = estimate.interval(1.0 - alpha / others as f64);
-            Interval { low: self.ratio(low), high: self.ratio(high) }
-        });
+        let interval = estimate.filter(|_| known);
+        let interval = interval.and_then(|estimate| self.ratios(estimate.interval(1.0 - alpha / others as f64)));
         Some(Ratio { ratio, interval })
     }
 }
@@ -139,7 +139,8 @@ fn common_seeds(grid: &Grid, name: &str) -> Vec<u64> {
     first.filter(|seed| grid.variants.iter().all(|variant| has(variant, *seed))).collect()
 }
 
-/// What is known of the metric `name` of a variant by itself.
+/// What is known of the metric `name` of a variant by itself, over the seeds that all variants have: other seeds are other traffic. Where they
+/// have none in common, over its own.
 pub fn estimated(
     grid: &Grid,
     variant: &Variant,
@@ -147,7 +148,9 @@ pub fn estimated(
     alpha: f64,
     to_control: Option<Ratio>,
 ) -> Option<Estimated> {
-    let numbers: Vec<_> = variant.present().filter_map(|cell| cell.numbers.get(name)).collect();
+    let common = common_seeds(grid, name);
+    let cells = variant.present().filter(|cell| common.is_empty() || common.contains(&cell.seed));
+    let numbers: Vec<_> = cells.filter_map(|cell| cell.numbers.get(name)).collect();
     if numbers.is_empty() {
         return None;
     }

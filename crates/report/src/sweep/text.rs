@@ -87,11 +87,15 @@ fn runs(answer: &SweepAnswer) -> String {
         names.join(", ")
     };
     let (invalid, doubtful) = (bad(VariantAnswer::is_invalid), bad(VariantAnswer::is_doubtful));
-    let mut told = format!("{}", counted(all as u64, "run"));
-    match (invalid.is_empty(), doubtful.is_empty()) {
+    let degraded = bad(VariantAnswer::is_degraded);
+    let mut told = counted(all as u64, "run");
+    match (invalid.is_empty(), doubtful.is_empty() && degraded.is_empty()) {
         (true, true) => told.push_str(", all accounted for and plausible"),
         (false, _) => _ = write!(told, "; INVALID: {invalid}"),
         (true, false) => {}
+    }
+    if !degraded.is_empty() {
+        let _ = write!(told, "; DEGRADED: {degraded}");
     }
     if !doubtful.is_empty() {
         let _ = write!(told, "; doubtful: {doubtful}");
@@ -99,11 +103,16 @@ fn runs(answer: &SweepAnswer) -> String {
     let looks: Vec<String> = answer.looks.iter().map(|look| look.seeds.to_string()).collect();
     let taken = answer.looks.iter().filter(|look| look.taken).count();
     let looked = match looks.len() {
-        1 => format!("{} seeds each", looks[0]),
+        1 if answer.missing.is_empty() => counted(answer.looks[0].seeds as u64, "seed") + " each",
+        1 => format!("{} of {} seeds in all variants", answer.common_seeds, looks[0]),
         planned => format!("look {taken} of {planned} planned ones (at {} seeds)", looks.join(", ")),
     };
     let confidence = format!("{:.1}", 100.0 * (1.0 - answer.alpha));
-    let _ = write!(told, "; {looked}, intervals {} %", confidence.trim_end_matches(".0"));
+    let has_intervals =
+        answer.variants.iter().flat_map(|variant| variant.metrics.values()).any(|one| one.interval.is_some());
+    let intervals =
+        if has_intervals { format!(", intervals {} %", confidence.trim_end_matches(".0")) } else { String::new() };
+    let _ = write!(told, "; {looked}{intervals}");
     told
 }
 
@@ -114,8 +123,11 @@ fn axes(answer: &SweepAnswer) -> Vec<String> {
         return Vec::new();
     }
     let of_axis = |effect: &super::effects::AxisEffect| {
-        let levels: Vec<String> =
-            effect.levels.iter().map(|level| format!("{} {}x", level.level, three_digits(level.ratio))).collect();
+        let level = |level: &super::effects::LevelEffect| match level.ratio {
+            Some(ratio) => format!("{} {}x", level.level, three_digits(ratio)),
+            None => format!("{} (no ratio: values are 0)", level.level),
+        };
+        let levels: Vec<String> = effect.levels.iter().map(level).collect();
         match effect.matters {
             Matters::Yes => format!("{}: {} of the first value", effect.axis, levels.join(", ")),
             Matters::No => format!("{} does not matter (within {})", effect.axis, Unit::Share.show(answer.margin)),
