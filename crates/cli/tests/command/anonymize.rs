@@ -58,7 +58,7 @@ const COMMANDS: [&str; 42] = [
 ];
 
 /// Commands with the option in their help that are tried elsewhere: `init` refuses it.
-const OTHERS: [&str; 1] = ["init"];
+const OTHERS: [&str; 2] = ["sweep", "init"];
 
 fn inputs(bench: &Bench) {
     let pcap = Traffic::many(40).pcap();

@@ -140,7 +140,7 @@ fn a_capture_of_every_packet_twice_is_doubted() {
         for words in [&["describe", name][..], &["extract", name, "-o", "w.parquet", "--force"]] {
             let said = bench.flowloom(words);
             let told = said.succeeded().err.clone() + &said.out;
-            assert_eq!(told.contains(warning) && told.contains("editcap -d"), is_doubted, "{words:?}: {told}");
+            assert_eq!(told.contains(warning) && told.contains("editcap -w 0.005"), is_doubted, "{words:?}: {told}");
         }
         // Of the capture, and of the workload that was made of it.
         for input in [name, "w.parquet"] {
