@@ -31,7 +31,7 @@ pub struct Sweep {
     /// What a rate in percent is of: of the load of the control with the same seed, so that all variants have one link, or of each variant's own
     /// load; default: control.
     pub rate_of: RateOf,
-    /// What the best variant has least of; default: response_time_p50.
+    /// Metric of which the best variant has least, or most where more is better (docs/reference/metrics.md); default: response_time_p50_ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objective: Option<String>,
     /// A difference that does not matter, in percent; default: 5%.
@@ -62,7 +62,7 @@ pub enum RateOf {
     /// The load of the control, which has the first value of each axis.
     #[default]
     Control,
-    /// Its own.
+    /// The load of each variant itself.
     Each,
 }
 

@@ -117,11 +117,7 @@ fn perform(plan: &Plan, options: &RunOptions, context: Context<'_>) -> Result<Ra
         context.warn(&Warning::SweepLeftOut);
     }
     refuse_existing(plan, options, seeds.len() > 1)?;
-    let shape = plan.experiment.network.shape()?;
-    let sources = workloads(plan, &options.capture, context)?;
-    let senders = Senders::new(&plan.experiment, &shape, plan.has_workload(), datagram_flows(&sources))?;
-    let setup = Setup::new(plan, options, &shape, &senders, sources, context)?;
-    Job::new(setup).run()
+    perform_on(plan, options, workloads(plan, &options.capture, context)?, true, context)
 }
 
 /// One run of several that share `source`: without a report or a copy of the workload.
@@ -131,10 +127,20 @@ pub(crate) fn perform_shared(
     source: Arc<Source>,
     context: Context<'_>,
 ) -> Result<Ran, Error> {
+    perform_on(plan, options, vec![source], false, context)
+}
+
+/// The runs of a plan over these workloads, which stand alone or are part of something.
+fn perform_on(
+    plan: &Plan,
+    options: &RunOptions,
+    sources: Vec<Arc<Source>>,
+    stand_alone: bool,
+    context: Context<'_>,
+) -> Result<Ran, Error> {
     let shape = plan.experiment.network.shape()?;
-    let sources = vec![source];
     let senders = Senders::new(&plan.experiment, &shape, plan.has_workload(), datagram_flows(&sources))?;
-    let setup = Setup { stand_alone: false, ..Setup::new(plan, options, &shape, &senders, sources, context)? };
+    let setup = Setup { stand_alone, ..Setup::new(plan, options, &shape, &senders, sources, context)? };
     Job::new(setup).run()
 }
 

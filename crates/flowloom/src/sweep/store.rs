@@ -21,7 +21,7 @@ use flowloom_report::scalars::Headings;
 use flowloom_report::sweep::{Cell, Grid, SweepAnswer};
 use flowloom_store::manifest::{self, Manifest};
 use flowloom_store::regular;
-use flowloom_store::staged::StagedFile;
+use flowloom_store::staged::{self, StagedFile};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -39,6 +39,10 @@ use super::question::Question;
 const SWEEP_FILE: &str = "sweep.json";
 /// The numbers of a cell, in its folder.
 const CELL_FILE: &str = "cell.json";
+/// Locked by every sweep in the folder as long as it goes on.
+const LOCK_FILE: &str = "lock";
+/// Locked by the sweep that writes files beside the cells.
+const WRITING_FILE: &str = "writing";
 /// The version of these files.
 const VERSION: u64 = 1;
 
@@ -75,6 +79,56 @@ fn cannot(path: &Path, error: impl std::fmt::Display) -> Error {
     Error::new(format_args!("{}: {error}", path.display()))
 }
 
+/// A file that is only there to be locked.
+fn opened(path: &Path) -> Result<File, Error> {
+    File::options().create(true).append(true).open(path).map_err(|error| cannot(path, error))
+}
+
+/// Waits until no other sweep writes files in `folder` beside its cells; others wait until this is dropped.
+fn exclusively(folder: &Path) -> Result<File, Error> {
+    let path = folder.join(WRITING_FILE);
+    let file = opened(&path)?;
+    file.lock().map_err(|error| cannot(&path, error))?;
+    Ok(file)
+}
+
+/// Refuses a folder that is none of a sweep: without a question it may hold only what a sweep makes before it writes that.
+fn refuse_strangers(folder: &Path) -> Result<(), Error> {
+    if folder.join(SWEEP_FILE).exists() || !folder.exists() {
+        return Ok(());
+    }
+    let is_first =
+        |name: &str| ["cells", "failed", LOCK_FILE, WRITING_FILE].contains(&name) || name.starts_with(SWEEP_FILE);
+    let names = staged::foreign(folder, |_, name| is_first(name)).map_err(|error| cannot(folder, error))?;
+    match names.is_empty() {
+        true => Ok(()),
+        false => Err(cannot(folder, "it exists, and is no folder of a sweep").hint("name another one with -o")),
+    }
+}
+
+/// Refuses a folder with another question, or results of another version.
+fn refuse_other(folder: &Path, asked: &Value) -> Result<(), Error> {
+    let file = folder.join(SWEEP_FILE);
+    let text = match regular::read(&file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other.map_err(|error| cannot(&file, error))?,
+    };
+    let known: Value = serde_json::from_slice(&text).map_err(|error| cannot(&file, error))?;
+    let version = known.get("results_version").and_then(Value::as_u64);
+    if version != Some(u64::from(RESULTS_VERSION)) {
+        let found = version.map_or_else(|| "unknown".to_owned(), |version| version.to_string());
+        let problem = format_args!(
+            "its results have version {found}, and this version of Flowloom comes to those of version {RESULTS_VERSION}"
+        );
+        return Err(cannot(folder, problem).hint("name another folder with -o, or run all cells again with --force"));
+    }
+    if known.get("question") != Some(asked) {
+        return Err(cannot(folder, "it holds the answer to another question")
+            .hint("name another folder with -o; --force asks this one there, and keeps the cells that both have"));
+    }
+    Ok(())
+}
+
 impl Store {
     /// Opens the folder of a sweep, which is made, or has the same question.
     ///
@@ -82,43 +136,26 @@ impl Store {
     /// It holds something else, or results of another version; what the file system says.
     pub fn open(question: &Question, options: &SweepOptions) -> Result<Store, Error> {
         let folder = question.folder(options);
-        let file = folder.join(SWEEP_FILE);
-        let asked = question.asked();
-        if folder.exists() && !file.exists() {
-            let is_empty = fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_none());
-            if !is_empty {
-                return Err(cannot(&folder, "it exists, and is no folder of a sweep").hint("name another one with -o"));
-            }
-        }
-        if file.exists() {
-            let known: Value = regular::read(&file)
-                .map_err(|error| cannot(&file, error))
-                .and_then(|text| serde_json::from_slice(&text).map_err(|error| cannot(&file, error)))?;
-            let version = known.get("results_version").and_then(Value::as_u64);
-            if version != Some(u64::from(RESULTS_VERSION)) && !options.run.replace {
-                let found = version.map_or_else(|| "unknown".to_owned(), |version| version.to_string());
-                return Err(cannot(&folder, format_args!("its results have version {found}, and this version of Flowloom comes to those of version {RESULTS_VERSION}"))
-                    .hint("name another folder with -o, or run all cells again with --force"));
-            }
-            if known.get("question") != Some(&asked) && !options.run.replace {
-                return Err(cannot(&folder, "it holds the answer to another question").hint(
-                    "name another folder with -o; --force asks this one there, and keeps the cells that both have",
-                ));
-            }
-        }
+        refuse_strangers(&folder)?;
         let cells = folder.join("cells");
         for made in [&cells, &folder.join("failed")] {
             fs::create_dir_all(made).map_err(|error| cannot(made, error))?;
         }
-        let lock = folder.join("lock");
-        let lock = File::options().create(true).append(true).open(&lock).map_err(|error| cannot(&lock, error))?;
+        // Of two sweeps that begin at once, the second finds the question of the first.
+        let _writing = exclusively(&folder)?;
+        let asked = question.asked();
+        if !options.run.replace {
+            refuse_other(&folder, &asked)?;
+        }
+        let path = folder.join(LOCK_FILE);
+        let lock = opened(&path)?;
         match lock.try_lock() {
             // Alone: what a sweep that was killed left is nobody's.
             Ok(()) => remove_leftovers(&cells).map_err(|error| cannot(&cells, error))?,
             Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(error)) => return Err(cannot(&folder, error)),
+            Err(TryLockError::Error(error)) => return Err(cannot(&path, error)),
         }
-        lock.lock_shared().map_err(|error| cannot(&folder, error))?;
+        lock.lock_shared().map_err(|error| cannot(&path, error))?;
         let (tables, retry_failed) = (question.tables.clone(), options.retry_failed);
         let store = Store { folder, tables, retry_failed, _lock: lock };
         store.put(
@@ -168,7 +205,7 @@ impl Store {
     /// What the file system says.
     pub fn claim(&self, id: &str) -> Result<Option<Claim>, Error> {
         let path = self.folder.join("cells").join(format!("{id}.claim"));
-        let file = File::options().create(true).append(true).open(&path).map_err(|error| cannot(&path, error))?;
+        let file = opened(&path)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Claim { path, _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -252,6 +289,7 @@ impl Store {
     /// # Errors
     /// What the disk could not do.
     pub fn write(&self, question: &Question, grid: &Grid, answer: &SweepAnswer) -> Result<(), Error> {
+        let _writing = exclusively(&self.folder)?;
         write(&self.folder.join("results.csv"), &table(question, grid)?)?;
         self.put("answer.json", &versioned(json!(answer)))?;
         // What is asked names the page, so that it does not depend on where the sweep is.
