@@ -195,7 +195,7 @@ pub enum Unit {
     Bytes,
     /// Milliseconds of the time of all runs.
     SimulatedMilliseconds,
-    /// Runs.
+    /// Complete runs of a sweep.
     Runs,
 }
 

@@ -80,7 +80,7 @@ pub enum ScalarUnit {
     /// A part of a whole, 0 to 1.
     #[serde(rename = "share")]
     Share,
-    /// Packets.
+    /// A number of packets.
     #[serde(rename = "packets")]
     Packets,
     /// Packets per second.

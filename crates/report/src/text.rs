@@ -402,9 +402,10 @@ pub(crate) fn wrap(text: &mut String, head: &str, body: &str) {
 
 /// The same, broken at `width`.
 pub(crate) fn wrap_at(width: usize, text: &mut String, head: &str, body: &str) {
-    let indent = head.chars().count() + usize::from(!head.ends_with(' '));
+    let gap = !head.is_empty() && !head.ends_with(' ');
+    let indent = head.chars().count() + usize::from(gap);
     text.push_str(head);
-    text.extend((!head.ends_with(' ')).then_some(' '));
+    text.extend(gap.then_some(' '));
     let mut column = indent;
     for (index, word) in body.split(' ').enumerate() {
         let length = word.chars().count();

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use flowloom_core::keys::{KeyError, Quantity, Share, Written};
 use flowloom_core::units::ParseQuantityError;
+use flowloom_store::run_folder::TABLES;
 
 /// `[sweep]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -264,22 +265,6 @@ impl Tables {
             Tables::Named(names) => names.iter().any(|known| known == name),
         }
     }
-
-    /// The tables of a run folder.
-    pub const NAMES: [&'static str; 12] = [
-        "active",
-        "adus",
-        "connections",
-        "drops",
-        "epochs",
-        "flows",
-        "lateness",
-        "queue",
-        "sojourn",
-        "sources",
-        "tcp_trace",
-        "throughput",
-    ];
 }
 
 impl FromStr for Tables {
@@ -291,7 +276,7 @@ impl FromStr for Tables {
             "all" => Ok(Tables::All),
             _ => {
                 let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
-                match names.iter().all(|name| Tables::NAMES.contains(&name.as_str())) {
+                match names.iter().all(|name| TABLES.contains(&name.as_str())) {
                     true => Ok(Tables::Named(names)),
                     false => Err(ParseQuantityError::Form {
                         text: text.to_owned(),
@@ -310,7 +295,7 @@ impl Written for Tables {
     const EXAMPLES: &'static [&'static str] = &["summary", "all", "epochs,queue"];
 
     fn pattern() -> String {
-        let name = Tables::NAMES.join("|");
+        let name = TABLES.join("|");
         format!("summary|all|({name})( *, *({name}))*")
     }
 }

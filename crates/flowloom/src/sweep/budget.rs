@@ -51,7 +51,7 @@ impl Budget {
     /// Refuses what takes longer, or more room, than anyone would ask for by mistake.
     ///
     /// # Errors
-    /// It does.
+    /// The sweep needs more, and `yes` does not allow it.
     pub fn check(&self, yes: bool) -> Result<(), Error> {
         let is_small = self.time_ns <= MOST_TIME.as_nanos() && self.disk_bytes <= MOST_DISK;
         if yes || is_small {

@@ -32,9 +32,9 @@ pub enum Wanted {
     Baseline,
     /// A variant with a seed.
     Cell {
-        /// Its place.
+        /// The variant's place among the variants.
         variant: usize,
-        /// The seed.
+        /// The seed of the run.
         seed: u64,
     },
 }
@@ -128,16 +128,17 @@ impl<'a> Cells<'a> {
 
     /// What the cells of the sweep need that have not been run, by those that were.
     fn budget(&self, rest: &[Wanted]) -> Result<Budget, Error> {
-        let missing = rest.iter().map(|wanted| Ok(self.store.cell(&self.id(*wanted)?).is_none()));
+        let missing = rest.iter().map(|wanted| Ok(self.store.cell(&self.named(*wanted)?.0).is_none()));
         let missing = missing.collect::<Result<Vec<bool>, Error>>()?.into_iter().filter(|missing| *missing).count();
         let spent = self.spent.each_ref().map(|spent| spent.load(Ordering::Relaxed));
         Ok(Budget::of_pilot(self.question, missing, self.run.load(Ordering::Relaxed), spent))
     }
 
-    fn id(&self, wanted: Wanted) -> Result<String, Error> {
-        let (plan, run) = self.planned(wanted, Path::new("cell"))?;
+    /// The name of a cell, and what is run for it.
+    fn named(&self, wanted: Wanted) -> Result<(String, Plan, RunOptions), Error> {
+        let (plan, run) = self.planned(wanted, &self.store.staging("cell"))?;
         let base = self.workloads.base(&plan)?;
-        self.digests.cell(&plan, &run, base.as_deref())
+        Ok((self.digests.cell(&plan, &run, base.as_deref())?, plan, run))
     }
 
     fn run_all(&self, wanted: &[Wanted], side_by_side: usize, progress: &Progress<'_>) -> Result<Vec<Found>, Error> {
@@ -193,7 +194,7 @@ impl<'a> Cells<'a> {
 
     /// A cell, from the folder or run now.
     fn one(&self, wanted: Wanted) -> Result<Found, Error> {
-        let id = self.id(wanted)?;
+        let (id, plan, run) = self.named(wanted)?;
         let seed = if let Wanted::Cell { seed, .. } = wanted { seed } else { 0 };
         loop {
             if let Some(cell) = self.store.cell(&id) {
@@ -215,20 +216,20 @@ impl<'a> Cells<'a> {
             if self.store.cell(&id).is_some() {
                 continue;
             }
-            return self.make(wanted, &id, seed);
+            let plan = Plan { target: self.store.staging(&id), ..plan };
+            return self.make(&plan, &run, &id, seed);
         }
     }
 
     /// Runs a cell.
-    fn make(&self, wanted: Wanted, id: &str, seed: u64) -> Result<Found, Error> {
+    fn make(&self, plan: &Plan, options: &RunOptions, id: &str, seed: u64) -> Result<Found, Error> {
         let stopwatch = Stopwatch::start();
-        let staged = self.store.staging(id);
-        let (plan, options) = self.planned(wanted, &staged)?;
-        let source = self.workloads.of(&plan)?;
+        let staged = &plan.target;
+        let source = self.workloads.of(plan)?;
         let again = || -> Result<Ran, Error> {
             // Two at most of one claim, of which the first left what it had.
-            let _ = std::fs::remove_dir_all(&staged);
-            perform_shared(&plan, &options, source.clone(), Context::new(&Silent, self.context.stop()))
+            let _ = std::fs::remove_dir_all(staged);
+            perform_shared(plan, options, source.clone(), Context::new(&Silent, self.context.stop()))
         };
         let is_invalid =
             |ran: &Ran| ran.conclusions.iter().any(|one| one.summary.verdict.accounted.word == Accounted::Invalid);
@@ -237,27 +238,27 @@ impl<'a> Cells<'a> {
             Ok(ran) if options.on != Driver::Sim && is_invalid(&ran) && !self.context.is_stopped() => again(),
             other => other,
         };
-        let command = command(&plan, &options, plan.experiment.run.seeds[0]);
+        let command = command(plan, options, plan.experiment.run.seeds[0]);
         match ran {
             Ok(ran) if ran.runs.iter().any(|run| run.facts.interrupted) => {
-                let _ = std::fs::remove_dir_all(&staged);
+                let _ = std::fs::remove_dir_all(staged);
                 Err(Error::interrupted("interrupted: the sweep is not complete")
                     .hint("the same command goes on where it ended"))
             }
             Ok(ran) if ran.runs.iter().any(|run| run.facts.disk_full) => {
-                let _ = std::fs::remove_dir_all(&staged);
+                let _ = std::fs::remove_dir_all(staged);
                 Err(Error::new(format_args!("{}: the disk is full", self.store.folder().display()))
                     .note("complete cells are kept")
                     .hint("make room, and give the same command again"))
             }
             Ok(ran) if options.on != Driver::Sim && is_invalid(&ran) => {
                 let why = Error::new("INVALID twice, as the verdict of its run says");
-                let _ = std::fs::remove_dir_all(&staged);
+                let _ = std::fs::remove_dir_all(staged);
                 self.store.fail(id, &why, &command)?;
                 Ok(Err(Absent { seed, why: why.to_string() }))
             }
             Ok(ran) => {
-                let cell = self.store.keep(id, &staged, &ran, self.headings)?;
+                let cell = self.store.keep(id, staged, &ran, self.headings)?;
                 let spent = [stopwatch.nanos(), size(&self.store.cell_folder(id))];
                 self.spent.iter().zip(spent).for_each(|(all, one)| _ = all.fetch_add(one, Ordering::Relaxed));
                 self.run.fetch_add(1, Ordering::Relaxed);
@@ -265,7 +266,7 @@ impl<'a> Cells<'a> {
             }
             Err(error) if self.context.is_stopped() => Err(error),
             Err(error) => {
-                let _ = std::fs::remove_dir_all(&staged);
+                let _ = std::fs::remove_dir_all(staged);
                 let failure = self.store.fail(id, &error, &command)?;
                 Ok(Err(Absent { seed, why: failure.error }))
             }

@@ -25,7 +25,7 @@ mod workloads;
 
 use std::path::PathBuf;
 
-use flowloom_report::sweep::{Grid, SweepAnswer, Variant};
+use flowloom_report::sweep::{Grid, SweepAnswer, Variant, decision};
 
 use crate::context::{Context, Step};
 use crate::error::Error;
@@ -101,21 +101,18 @@ pub fn sweep(inputs: &[PathBuf], options: &SweepOptions, context: Context<'_>) -
     if let Some(wanted) = baseline {
         grid.baseline = cells.run(&[wanted], &progress)?.pop().and_then(Result::ok);
     }
+    let mut before = 0;
     for (look, seeds) in looks.iter().enumerate() {
-        let wanted: Vec<Wanted> = question.seeds[..*seeds]
+        let wanted: Vec<Wanted> = question.seeds[before..*seeds]
             .iter()
             .flat_map(|seed| (0..question.variants.len()).map(|variant| Wanted::Cell { variant, seed: *seed }))
             .collect();
-        let mut found = cells.run(&wanted, &progress)?.into_iter();
-        grid.variants.iter_mut().for_each(|variant| variant.cells.clear());
-        for (wanted, cell) in wanted.iter().zip(&mut found) {
-            if let Wanted::Cell { variant, .. } = *wanted {
-                grid.variants[variant].cells.push(cell);
-            }
+        for (place, cell) in cells.run(&wanted, &progress)?.into_iter().enumerate() {
+            grid.variants[place % question.variants.len()].cells.push(cell);
         }
-        grid.look = look;
+        (before, grid.look) = (*seeds, look);
         grid.is_one_draw = cells.is_one_draw();
-        if SweepAnswer::of(&grid).decision.is_final() || grid.is_one_draw {
+        if decision(&grid).is_final() || grid.is_one_draw {
             break;
         }
     }

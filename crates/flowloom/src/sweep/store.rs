@@ -21,6 +21,7 @@ use flowloom_report::scalars::Headings;
 use flowloom_report::sweep::{Cell, Grid, SweepAnswer};
 use flowloom_store::manifest::{self, Manifest};
 use flowloom_store::regular;
+use flowloom_store::run_folder::TABLES;
 use flowloom_store::staged::{self, StagedFile};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -192,7 +193,7 @@ impl Store {
         let text = regular::read(&path).ok()?;
         Manifest::open(&folder).ok()??.check(&path, &text).ok()?;
         let stored: StoredCell = serde_json::from_slice(&text).ok()?;
-        let tables_are_there = Tables::NAMES
+        let tables_are_there = TABLES
             .iter()
             .filter(|name| self.tables.keeps(name))
             .all(|name| folder.join(format!("{name}.parquet")).exists());
@@ -230,7 +231,7 @@ impl Store {
         let text = serde_json::to_vec_pretty(&stored).map_err(Error::new)?;
         // Reading a number may change its last bit: an answer is made of what is read, whether a cell was run now or before.
         let StoredCell { cell, .. } = serde_json::from_slice(&text).map_err(Error::new)?;
-        for name in Tables::NAMES.iter().filter(|name| !self.tables.keeps(name)) {
+        for name in TABLES.iter().filter(|name| !self.tables.keeps(name)) {
             let table = staged.join(format!("{name}.parquet"));
             match fs::remove_file(&table) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot(&table, error)),

@@ -372,7 +372,7 @@ fn variants(grid: &Grid, alpha: f64) -> Vec<VariantAnswer> {
     let of_variant = |(place, variant): (usize, &super::grid::Variant)| {
         let metrics = samples.iter().filter_map(|(name, sample)| {
             let ratio = sample.as_ref().and_then(|sample| sample.to_control(place, grid, alpha));
-            Some(((*name).clone(), estimated(grid, variant, name, alpha, ratio)?))
+            Some(((*name).clone(), estimated(grid, variant, name, alpha, sample.as_ref(), ratio)?))
         });
         VariantAnswer {
             name: variant.name.clone(),

@@ -50,6 +50,8 @@ pub struct Sample {
     pub scale: Scale,
     /// Variants one of whose values is only a lower bound.
     pub bounds: Vec<bool>,
+    /// The seeds.
+    common: Vec<u64>,
 }
 
 impl Sample {
@@ -78,12 +80,12 @@ impl Sample {
             Scale::Difference(unit) => value / unit,
         };
         let values = numbers.iter().map(|values| values.iter().map(|number| scaled(number.value)).collect()).collect();
-        Some(Sample { values, scale, bounds })
+        Some(Sample { values, scale, bounds, common: seeds })
     }
 
     /// Seeds in it.
     pub fn seeds(&self) -> usize {
-        self.values.first().map_or(0, Vec::len)
+        self.common.len()
     }
 
     /// Whether intervals can be had of it.
@@ -139,17 +141,17 @@ fn common_seeds(grid: &Grid, name: &str) -> Vec<u64> {
     first.filter(|seed| grid.variants.iter().all(|variant| has(variant, *seed))).collect()
 }
 
-/// What is known of the metric `name` of a variant by itself, over the seeds that all variants have: other seeds are other traffic. Where they
-/// have none in common, over its own.
+/// What is known of the metric `name` of a variant by itself, over the seeds of its `sample`, which all variants have: other seeds are other
+/// traffic. Without a sample they have none in common, and it is over the variant's own.
 pub fn estimated(
     grid: &Grid,
     variant: &Variant,
     name: &str,
     alpha: f64,
+    sample: Option<&Sample>,
     to_control: Option<Ratio>,
 ) -> Option<Estimated> {
-    let common = common_seeds(grid, name);
-    let cells = variant.present().filter(|cell| common.is_empty() || common.contains(&cell.seed));
+    let cells = variant.present().filter(|cell| sample.is_none_or(|sample| sample.common.contains(&cell.seed)));
     let numbers: Vec<_> = cells.filter_map(|cell| cell.numbers.get(name)).collect();
     if numbers.is_empty() {
         return None;

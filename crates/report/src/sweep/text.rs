@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use flowloom_core::units::three_digits;
 
 use crate::metric::Unit;
+use crate::text::wrap_at;
 use crate::words::counted;
 
 use super::answer::{Column, SweepAnswer, VariantAnswer};
@@ -216,21 +217,6 @@ fn cell(answer: &SweepAnswer, column: &Column, place: usize, with_interval: bool
 
 /// `body` behind a name, in lines of at most `width` characters.
 fn wrapped(text: &mut String, name: &str, body: &str, width: usize) {
-    let indent = if name.is_empty() { 0 } else { NAME };
-    let mut line = format!("{name:indent$}");
-    let mut used = indent;
-    for (number, word) in body.split_whitespace().enumerate() {
-        let length = word.chars().count();
-        if number > 0 && used + 1 + length > width {
-            let _ = writeln!(text, "{}", line.trim_end());
-            line = " ".repeat(indent);
-            used = indent;
-        } else if number > 0 {
-            line.push(' ');
-            used += 1;
-        }
-        line.push_str(word);
-        used += length;
-    }
-    let _ = writeln!(text, "{}", line.trim_end());
+    let head = if name.is_empty() { String::new() } else { format!("{name:NAME$}") };
+    wrap_at(width, text, &head, body);
 }

@@ -28,8 +28,8 @@ const PAGE: &str = "report.html";
 
 /// Files of a run folder that have one name in all of them, beside the tables.
 const FIXED: [&str; 6] = [RUN_FILE, HOST_FILE, INDEX_FILE, MANIFEST_FILE, PAGE, "workload.parquet"];
-/// Its tables.
-const TABLES: [&str; 12] = [
+/// Its tables: the names of their files without `.parquet`.
+pub const TABLES: [&str; 12] = [
     ConnectionRow::TABLE,
     EpochRow::TABLE,
     AduRow::TABLE,
