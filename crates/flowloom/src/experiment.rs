@@ -39,6 +39,7 @@ use keys::Written;
 pub use keys::{Experiment, Measure, Run};
 use nodes::with_whole_numbers;
 pub use page::keys_page;
+pub(crate) use pruned::is_in;
 use pruned::{covers, follows, pruned, without};
 pub use schema::schema;
 use set::set;

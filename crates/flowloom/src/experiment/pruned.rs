@@ -88,7 +88,7 @@ pub(super) fn follows(taken: &str, key: &str) -> bool {
 }
 
 /// Whether `key` is `outer` or in it.
-pub(super) fn is_in(key: &str, outer: &str) -> bool {
+pub(crate) fn is_in(key: &str, outer: &str) -> bool {
     key.strip_prefix(outer).is_some_and(|below| below.is_empty() || below.starts_with(['.', '[']))
 }
 

@@ -7,7 +7,7 @@ use flowloom_report::sweep::{GridAxis, Objective};
 
 use crate::context::Context;
 use crate::error::{Error, nearest};
-use crate::experiment::{Axis, Experiment, LeaveOut, Point, RateOf, Setting, Sweep, Tables};
+use crate::experiment::{Axis, Experiment, LeaveOut, Point, RateOf, Setting, Sweep, Tables, is_in};
 use crate::input::{self, Kind};
 use crate::run::plan::Plan;
 use crate::run::{Driver, RunOptions};
@@ -262,7 +262,10 @@ fn asked(mut sweep: Sweep, options: &SweepOptions) -> Result<Sweep, Error> {
     Error::all(sweep.problems().into_iter().map(Error::from)).map_or(Ok(sweep), Err)
 }
 
-/// Refuses axes that vary one key under two names, of which only one would hold.
+/// Keys that a sweep sets itself for each of its runs.
+const OWN: [&str; 2] = ["run.seeds", "sweep"];
+
+/// Refuses axes over keys that the sweep sets itself, and axes that vary one key under two names, of which only one would hold.
 fn refuse_twice(vary: &[Axis]) -> Result<(), Error> {
     let mut known: Vec<(String, &str)> = Vec::new();
     for axis in vary {
@@ -271,6 +274,10 @@ fn refuse_twice(vary: &[Axis]) -> Result<(), Error> {
         for (key, value) in &point.values {
             let setting: Setting = format!("{key}={value}").parse().map_err(Error::usage)?;
             keys.extend(setting.keys().map(ToOwned::to_owned));
+        }
+        if let Some(key) = keys.iter().find(|key| OWN.iter().any(|own| is_in(key, own))) {
+            return Err(Error::usage(format_args!("the axis {written} varies {key}, which the sweep sets itself"))
+                .hint("--seeds says how many seeds each variant has"));
         }
         if let Some((key, before)) = known.iter().find(|(key, _)| keys.contains(key)) {
             return Err(Error::usage(format_args!("the axes {before} and {written} both vary {key}"))

@@ -160,6 +160,8 @@ fn impossible_questions_are_refused_before_anything_is_run() {
         (&["queue=codel,fqcodel"], "did you mean \"fq-codel\"?"),
         (&["rate=1mbit", "rate=2mbit"], "varies rate a second time"),
         (&["rate=1mbit", "network.bottleneck.rate=2mbit"], "both vary network.bottleneck.rate"),
+        (&["run.seeds=[1],[2]"], "the sweep sets itself"),
+        (&["seeds=[1],[2]"], "the sweep sets itself"),
         (&[], "nothing is varied"),
     ] {
         let told = refused(&options(folder.path(), vary, 2));

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::compare::FEWEST_REPLICATIONS;
 use crate::statistics::{Selection, select};
 
 use super::grid::Grid;
@@ -77,15 +78,14 @@ pub fn decision(grid: &Grid) -> Decision {
     let Some(sample) = Sample::of(grid, &grid.objective.name) else {
         return unknown(format!("no seed has {} of every variant", grid.objective.name));
     };
-    if grid.is_one_draw {
-        return unknown("all seeds replay one workload: nothing is known of others".to_owned());
-    }
-    if !sample.has_intervals(grid) {
+    if sample.seeds() < FEWEST_REPLICATIONS {
         return unknown(format!(
-            "an interval needs {} seeds, and {} are common to all variants",
-            crate::compare::FEWEST_REPLICATIONS,
+            "an interval needs {FEWEST_REPLICATIONS} seeds, and {} are common to all variants",
             sample.seeds()
         ));
+    }
+    if grid.is_one_draw {
+        return unknown("all seeds replay one workload: nothing is known of others".to_owned());
     }
     if sample.bounds.iter().all(|bound| *bound) {
         return unknown("of every variant only a lower bound is known: exchanges had not ended".to_owned());

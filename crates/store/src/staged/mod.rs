@@ -106,8 +106,8 @@ impl StagedFile {
         let there = fs::symlink_metadata(&end);
         let named = match &there {
             Ok(found) if replaces && found.is_file() => {
-                // Whoever could not read what is replaced cannot read this either.
-                fs::set_permissions(&temporary, found.permissions())?;
+                // Whoever could not read what is replaced cannot read this either. Where modes cannot be changed there are none to keep.
+                let _ = fs::set_permissions(&temporary, found.permissions());
                 temporary.persist(&end)
             }
             // Nothing but a regular file is replaced; this refuses what is there.

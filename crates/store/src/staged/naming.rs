@@ -39,7 +39,8 @@ pub fn take_name(folder: &Path, target: &Path, naming: Naming) -> io::Result<Pat
     if naming == Naming::Replace {
         // A path that leads through the folder itself would lead nowhere while it is moved.
         let end = real_path(&end)?;
-        fs::set_permissions(folder, fs::metadata(&end)?.permissions())?;
+        // Where modes cannot be changed there are none to keep.
+        let _ = fs::set_permissions(folder, fs::metadata(&end)?.permissions());
         replace(folder, &end)?;
     } else {
         // Renaming onto an empty folder just works.
@@ -59,7 +60,9 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
 /// whenever the program ends, `end` is one of them.
 fn replace(folder: &Path, end: &Path) -> io::Result<()> {
     if exchange(folder, end) {
-        return fs::remove_dir_all(folder);
+        // The new one has its name, whatever becomes of the old one.
+        let _ = fs::remove_dir_all(folder);
+        return Ok(());
     }
     let aside = StagedFolder::create(end)?;
     fs::rename(end, aside.path().join(REPLACED))?;
