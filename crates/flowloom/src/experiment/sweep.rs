@@ -124,11 +124,12 @@ impl Point {
     }
 }
 
-/// What a variant is called by: `fq-codel`, `rate 105%`.
+/// What a variant is called by, in one line: `fq-codel`, `rate 105%`.
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, (key, value)) in self.values.iter().enumerate() {
             let space = if number == 0 { "" } else { " " };
+            let value = value.replace(char::is_control, " ");
             match key.as_str() {
                 // Its values say themselves what they are.
                 "queue" | "congestion" | "profile" | "structure" => write!(f, "{space}{value}")?,
@@ -350,6 +351,7 @@ mod tests {
     fn an_axis_is_a_key_and_its_values() {
         assert_eq!(names("queue=drop-tail,fq-codel"), ["drop-tail", "fq-codel"]);
         assert_eq!(names("rate=90%, 105%"), ["rate 90%", "rate 105%"]);
+        assert_eq!(names("title=\"two\nlines\""), ["title \"two lines\""]);
         assert_eq!(names("tcp.initial-window=3,10"), ["initial-window 3", "initial-window 10"]);
         assert_eq!(names("network.bottleneck.queue.limit=50p,500p"), ["limit 50p", "limit 500p"]);
     }
