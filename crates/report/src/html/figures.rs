@@ -126,7 +126,7 @@ pub(super) const KINDS: [Kind; 15] = [
         "Queue delay, left to right",
         "queue_delay_ns",
         "queue delay",
-        false,
+        true,
     ),
     distribution(
         Metric::QueueDelayFromRight,
@@ -134,7 +134,7 @@ pub(super) const KINDS: [Kind; 15] = [
         "Queue delay, right to left",
         "queue_delay_ns",
         "queue delay",
-        false,
+        true,
     ),
 ];
 

@@ -130,7 +130,7 @@ fn distances_table(distances: &[(Role, String, Difference)]) -> Markup {
         // With too few values there is only one of the medians.
         let ratios = RATIO_PROBABILITIES.map(|p| {
             let ratio = difference.ratios.iter().find(|ratio| ratio.p == p).and_then(|ratio| ratio.ratio);
-            ratio.map_or_else(|| "–".to_owned(), |ratio| ratio.show(|value| format!("{value:.2}")))
+            ratio.map_or_else(|| "–".to_owned(), |ratio| ratio.show(short_ratio))
         });
         distances.into_iter().chain(ratios).collect::<Vec<String>>()
     };
@@ -153,6 +153,11 @@ fn distances_table(distances: &[(Role, String, Difference)]) -> Markup {
             }
         }
     }
+}
+
+/// A ratio in two places, or as a whole number from 100 on: a column is as wide as its longest.
+fn short_ratio(value: f64) -> String {
+    if value < 100.0 { format!("{value:.2}") } else { format!("{value:.0}") }
 }
 
 fn numbers_table(names: &[&str], rows: &[(Role, String, Vec<String>)]) -> Markup {
