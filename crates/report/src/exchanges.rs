@@ -22,12 +22,23 @@ struct OfConnection {
     in_original: usize,
     /// When it sent its SYN, if it was never established.
     unopened: Option<Time>,
-    /// When the exchange began that the ends did not complete.
-    open: Option<Time>,
+    /// When the exchange began that the ends did not complete, and its epoch.
+    open: Option<(Time, u32)>,
     /// First and last byte of those that the ends completed.
     completed: Vec<(Time, Time)>,
-    /// Requests at the monitor, and whether their response was seen to its end.
-    requests: Vec<(Time, bool)>,
+    /// Requests at the monitor, their epochs, and whether their response was seen to its end.
+    requests: Vec<(Time, u32, bool)>,
+}
+
+/// An exchange that began and did not end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Begun {
+    /// Of which connection.
+    pub connection: u64,
+    /// Its request was sent, or its connection's SYN.
+    pub at: Time,
+    /// It is its connection's first, and belongs to the window in which that began.
+    pub with_connection: bool,
 }
 
 impl Exchanges {
@@ -46,39 +57,43 @@ impl Exchanges {
                 of.in_original += usize::from(response.is_some());
             }
             (Point::Monitor, Some(start), response) if row.request_bytes.is_some() => {
-                of.requests.push((start, response.is_some()));
+                of.requests.push((start, row.epoch, response.is_some()));
             }
             (Point::Endpoint, Some(start), Some(response)) => of.completed.push((start, start + response)),
-            (Point::Endpoint, Some(start), None) => of.open = Some(start),
+            (Point::Endpoint, Some(start), None) => of.open = Some((start, row.epoch)),
             _ => {}
         }
     }
 
     /// When the unfinished exchange of each connection that has one began, at the ends or at the monitor. There is one at most, since the
     /// next begins after it. At the monitor those that the end of the capture cut are left out: they are no exchanges of the original.
-    pub(crate) fn unfinished(&self, point: Point) -> impl Iterator<Item = (u64, Time)> + '_ {
+    pub(crate) fn unfinished(&self, point: Point) -> impl Iterator<Item = Begun> + '_ {
         self.0.iter().filter_map(move |(connection, of)| {
             let begun = if point == Point::Endpoint { of.unfinished_at_ends() } else { of.unfinished_at_monitor() };
-            Some((*connection, begun?))
+            let (at, epoch) = begun?;
+            Some(Begun { connection: *connection, at, with_connection: epoch == 0 })
         })
     }
 }
 
 impl OfConnection {
-    fn unfinished_at_ends(&self) -> Option<Time> {
-        let first = self.unopened.filter(|_| self.planned > 0);
+    /// When the exchange began, and its epoch.
+    fn unfinished_at_ends(&self) -> Option<(Time, u32)> {
+        let first = self.unopened.filter(|_| self.planned > 0).map(|sent| (sent, 0));
         if let Some(begun) = self.open.or(first) {
             return Some(begun);
         }
         let over = self.completed.iter().map(|(_, end)| *end).max();
-        let later = self.requests.iter().map(|(start, _)| *start).filter(|start| over.is_none_or(|over| *start > over));
-        later.max().filter(|_| self.completed.len() < self.planned)
+        let later = self.requests.iter().filter(|(start, ..)| over.is_none_or(|over| *start > over));
+        let last = later.map(|(start, epoch, _)| (*start, *epoch)).max();
+        last.filter(|_| self.completed.len() < self.planned)
     }
 
-    fn unfinished_at_monitor(&self) -> Option<Time> {
-        let answered = self.requests.iter().filter(|(_, answered)| *answered).count();
-        let last = self.requests.iter().max().filter(|(_, answered)| !*answered);
-        last.map(|(start, _)| *start).filter(|_| answered < self.in_original)
+    /// See [`Self::unfinished_at_ends`].
+    fn unfinished_at_monitor(&self) -> Option<(Time, u32)> {
+        let answered = self.requests.iter().filter(|(_, _, answered)| *answered).count();
+        let last = self.requests.iter().max().filter(|(_, _, answered)| !*answered);
+        last.map(|(start, epoch, _)| (*start, *epoch)).filter(|_| answered < self.in_original)
     }
 }
 
@@ -105,7 +120,8 @@ mod tests {
         let mut exchanges = Exchanges::default();
         exchanges.0.insert(7, OfConnection::default());
         rows.iter().for_each(|row| exchanges.epoch(row));
-        [Point::Endpoint, Point::Monitor].map(|point| exchanges.unfinished(point).next().map(|(_, at)| at.as_nanos()))
+        [Point::Endpoint, Point::Monitor]
+            .map(|point| exchanges.unfinished(point).next().map(|begun| begun.at.as_nanos()))
     }
 
     #[test]
@@ -143,7 +159,7 @@ mod tests {
             let waits = OfConnection { unopened: Some(Time::from_nanos(3)), ..OfConnection::default() };
             let mut exchanges = Exchanges([(7, waits)].into());
             rows.iter().for_each(|row| exchanges.epoch(row));
-            exchanges.unfinished(Point::Endpoint).next().map(|(_, at)| at.as_nanos())
+            exchanges.unfinished(Point::Endpoint).next().map(|begun| begun.at.as_nanos())
         };
         assert_eq!(with(&[row(Point::Original, 0, 0, Some(5))]), Some(3));
         assert_eq!(with(&[]), None, "it has no exchanges");

@@ -46,10 +46,13 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     // A live run without a workload is there for programs of the user's.
     let guests = if run.facts.live.is_some() { measured.carried_packets.iter().sum::<u64>() } else { 0 };
     let is_void = nothing_arrived(run) && received + guests == 0;
+    // Of sources all that arrived is counted, the drain's included.
+    let is_outside = started == 0 && measured.carried_packets != [0, 0] && !measured.carried_in_window;
     [
         Gate {
             name: "something happened",
             verdict: if !is_void
+                && !is_outside
                 && (ended > 0 || measured.delivered_bytes > 0 || (started == 0 && received + guests > 0))
             {
                 Accounted::Valid
@@ -58,6 +61,7 @@ pub fn gates(run: &Run) -> Vec<Gate> {
             },
             found: match (started, sources) {
                 _ if is_void => format!("no byte of {} arrived", counted(started, "connection")),
+                _ if is_outside => "no packet passed the link in the window".to_owned(),
                 (0, 0) if guests > 0 => format!("{} of other programs", counted(guests, "packet")),
                 (0, 1..) => {
                     format!("{} of sources delivered {}", counted(sources, "flow"), Unit::Bytes.show(received as f64))

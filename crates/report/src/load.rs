@@ -59,6 +59,9 @@ impl Run {
         if facts.of_model || facts.has_only_sources() {
             measured.has_no_clock();
         }
+        if let Some(original) = facts.original.as_ref().filter(|original| original.clock_jumps_ns > 0) {
+            measured.original_jumps(Time::ZERO + Duration::from_nanos(original.duration_ns));
+        }
         for row in folder.connections()? {
             let row = row?;
             if !facts.classes.get(usize::from(row.class)).is_some_and(ClassFacts::is_source) {

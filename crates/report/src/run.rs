@@ -17,7 +17,7 @@ pub use crate::class::{Class, Size};
 use crate::active::{ActiveCounts, ActiveTime};
 use crate::class::PerPoint;
 use crate::class_totals::ClassTotals;
-use crate::exchanges::Exchanges;
+use crate::exchanges::{Begun, Exchanges};
 use crate::facts::{Facts, HostFacts};
 use crate::fairness::Fairness;
 use crate::metric::Metric;
@@ -142,12 +142,16 @@ pub struct Measurements {
     pub offered_packets: [u64; 2],
     /// See [`Self::offered_packets`].
     pub carried_packets: [u64; 2],
+    /// Whether the link carried a packet in a bin that overlaps the window.
+    pub carried_in_window: bool,
     /// Traffic in each bin of the window.
     pub traffic: BTreeMap<(TrafficPoint, LinkSide), Vec<Traffic>>,
     /// When each of them had any.
     stretches: BTreeMap<(TrafficPoint, LinkSide), Stretches>,
     /// Whether its times are those of a capture's clock, or of another tool's.
     has_clock: bool,
+    /// The end of an original whose clock is known to jump, at most that of the window.
+    jump_to: Option<Time>,
     /// How the clock jumps in the window: where the original has no traffic, or, without one, the run.
     clock_jumps: ClockJumps,
     /// The same at full resolution, of what the original and the replay's link carried.
@@ -176,11 +180,11 @@ pub struct Measurements {
     pub workload: WorkloadMark,
     /// Whether the run replays an original that was measured.
     pub has_original: bool,
-    /// Each connection's id and class, in one number, ascending.
+    /// Each connection's id, whether it began in the window, and its class, in one number, ascending.
     classes: Vec<u64>,
 }
 
-/// Bits of a class beside the id of its connection; ids beyond 2^59 are none that any source gives.
+/// Bits of a class; ids beyond 2^58 are none that any source gives.
 const CLASS_BITS: u32 = 5;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -205,13 +209,14 @@ pub fn bin_width(window: Duration) -> Duration {
     widths.find(|width| window.as_nanos() / width.as_nanos() <= MOST_BINS).unwrap_or(window)
 }
 
-/// How the clock jumps in a window that begins at `start`. Where the original's traffic is known it alone decides: how long packets of
-/// the replay wait in queues says nothing of a clock, and sources may go on when the original is over.
-fn jumps(stretches: &BTreeMap<(TrafficPoint, LinkSide), Stretches>, start: Time) -> ClockJumps {
+/// How the clock jumps. Where the original's traffic is known it alone decides: how long packets of the replay wait in queues says
+/// nothing of a clock, and sources may go on when the original is over. At the instants `beside` the original had packets that are in no
+/// series.
+fn jumps(stretches: &BTreeMap<(TrafficPoint, LinkSide), Stretches>, beside: &[Time]) -> ClockJumps {
     let is_of_original = |point: TrafficPoint| matches!(point, TrafficPoint::Original | TrafficPoint::SetAside);
     let mut of_original = stretches.iter().filter(|((point, _), _)| is_of_original(*point)).peekable();
     match of_original.peek() {
-        Some(_) => ClockJumps::between(&[start], of_original.map(|(_, stretches)| stretches)),
+        Some(_) => ClockJumps::between(beside, of_original.map(|(_, stretches)| stretches)),
         None => ClockJumps::between(&[], stretches.values()),
     }
 }
@@ -254,9 +259,11 @@ impl Measurements {
             active_seconds: ActiveCounts::new(window),
             offered_packets: [0; 2],
             carried_packets: [0; 2],
+            carried_in_window: false,
             traffic: BTreeMap::new(),
             stretches: BTreeMap::new(),
             has_clock: true,
+            jump_to: None,
             clock_jumps: ClockJumps::default(),
             arrivals: BTreeMap::new(),
             by_direction: BTreeMap::new(),
@@ -280,6 +287,11 @@ impl Measurements {
         self.has_clock = false;
     }
 
+    /// The clock of the original, which ends at `end`, is known to jump: perhaps for packets alone that are in no series.
+    pub fn original_jumps(&mut self, end: Time) {
+        self.jump_to = Some(end.min(self.window.1));
+    }
+
     fn holds(&self, time: Time) -> bool {
         self.window.0 <= time && time < self.window.1
     }
@@ -300,10 +312,16 @@ impl Measurements {
             closed_in_both: row.original_end.is_some() && row.monitor_end.is_some(),
         };
         self.class_totals[class.number()].carried(row);
-        if !self.holds(row.start) {
+        let began = self.holds(row.start);
+        self.classes.push((row.id << 1 | u64::from(began)) << CLASS_BITS | class.number() as u64);
+        let delivered = row.delivered_to_acceptor_bytes + row.delivered_to_initiator_bytes;
+        let is_over = row.outcome == Outcome::Completed || delivered >= bytes;
+        if !is_over && class.pattern == Pattern::Sequential {
+            self.exchanges.watch(row);
+        }
+        if !began {
             return;
         }
-        self.classes.push(row.id << CLASS_BITS | class.number() as u64);
         match row.outcome {
             Outcome::Completed => self.outcomes.completed += 1,
             Outcome::Reset => self.outcomes.reset += 1,
@@ -325,7 +343,7 @@ impl Measurements {
             (false, true) => self.endings.only_replay += 1,
             (false, false) => self.endings.neither += 1,
         }
-        self.duration(row, class);
+        self.duration(row, class, is_over);
         let rtts = [
             (Point::Original, row.original_rtt),
             (Point::Monitor, row.monitor_rtt),
@@ -337,14 +355,9 @@ impl Measurements {
     }
 
     /// Takes the duration of a connection. One that did not deliver all its data lasts at least as long as it was seen to.
-    fn duration(&mut self, row: &ConnectionRow, class: Class) {
+    fn duration(&mut self, row: &ConnectionRow, class: Class, is_over: bool) {
         let times = [row.established, row.first_data, row.last_data, row.closed, row.monitor_end];
         self.last_seen = times.into_iter().flatten().fold(self.last_seen, Time::max);
-        let delivered = row.delivered_to_acceptor_bytes + row.delivered_to_initiator_bytes;
-        let is_over = row.outcome == Outcome::Completed || delivered >= row.initiator_bytes + row.acceptor_bytes;
-        if !is_over && class.pattern == Pattern::Sequential {
-            self.exchanges.watch(row);
-        }
         if let Some(sent) = row.syn_sent.filter(|_| row.initiator_bytes + row.acceptor_bytes > 0) {
             match row.last_data {
                 Some(last) if is_over => self.last_bytes.add(Point::Endpoint, last.since(sent).as_nanos(), class),
@@ -378,10 +391,13 @@ impl Measurements {
         self.classes.sort_unstable();
     }
 
-    fn class(&self, id: u64) -> Option<Class> {
-        let at = self.classes.partition_point(|&packed| packed >> CLASS_BITS < id);
-        let packed = self.classes.get(at).filter(|&&packed| packed >> CLASS_BITS == id)?;
-        Some(Class::numbered((packed & ((1 << CLASS_BITS) - 1)) as usize))
+    /// The class of a connection, and whether it began in the window.
+    fn class(&self, id: u64) -> Option<(Class, bool)> {
+        let id_of = |packed: u64| packed >> (CLASS_BITS + 1);
+        let at = self.classes.partition_point(|&packed| id_of(packed) < id);
+        let packed = *self.classes.get(at).filter(|&&packed| id_of(packed) == id)?;
+        let class = Class::numbered((packed & ((1 << CLASS_BITS) - 1)) as usize);
+        Some((class, packed >> CLASS_BITS & 1 == 1))
     }
 
     /// Takes an epoch. Where there is no original, nothing is compared at the monitor, and only those seen at the endpoints
@@ -403,14 +419,13 @@ impl Measurements {
         {
             return;
         }
-        let (Some(response), Some(start)) = (row.response, row.start.filter(|start| self.holds(*start))) else {
-            return;
-        };
+        let (Some(response), Some(start)) = (row.response, row.start) else { return };
         // Concurrent connections have no response times (methods C.3); their replay may by chance look as if it had.
-        if let Some(class) = self.class(row.connection).filter(|class| class.pattern == Pattern::Sequential) {
+        let class = self.class(row.connection).filter(|(class, _)| class.pattern == Pattern::Sequential);
+        if let Some((class, began)) = class.filter(|(_, began)| self.holds(start) || (*began && row.epoch == 0)) {
             self.response_times.add(row.point, response.as_nanos(), class);
             let (connections, last) = &mut self.responding[row.point as usize];
-            *connections += u64::from(last.replace(row.connection) != Some(row.connection));
+            *connections += u64::from(began && last.replace(row.connection) != Some(row.connection));
             self.intended.extend(row.intended.map(|intended| (start + response).since(intended).as_nanos()));
         }
     }
@@ -419,7 +434,7 @@ impl Measurements {
     pub fn adu(&mut self, row: &AduRow) {
         // Of vectors nobody knows when their ADUs pass: the replay's count too where they pass behind the window.
         let counts = |row: &AduRow| !self.has_original || row.first.is_none_or(|first| self.holds(first));
-        if let Some(class) = self.class(row.connection).filter(|_| counts(row)) {
+        if let Some((class, true)) = self.class(row.connection).filter(|_| counts(row)) {
             self.adu_sizes.add(row.point, row.bytes, class);
             if let (Some(first), Some(last)) = (row.first, row.last) {
                 let (adus, total) = &mut self.adu_spans[row.point as usize];
@@ -458,7 +473,11 @@ impl Measurements {
         }
         match row.point {
             TrafficPoint::ReplayOffered => self.offered_packets[row.from as usize] += row.traffic.packets,
-            TrafficPoint::ReplayCarried => self.carried_packets[row.from as usize] += row.traffic.packets,
+            TrafficPoint::ReplayCarried => {
+                self.carried_packets[row.from as usize] += row.traffic.packets;
+                let overlaps = row.start < self.window.1 && row.start + row.width > self.window.0;
+                self.carried_in_window |= overlaps && row.traffic.packets > 0;
+            }
             // Flows of datagrams have an original too, which no connection tells.
             TrafficPoint::Original => self.has_original |= row.traffic.packets > 0,
             TrafficPoint::SetAside | TrafficPoint::ReplayMissing => {}
@@ -529,7 +548,8 @@ impl Measurements {
         self.responses.finish();
         self.finish_unfinished();
         let stretches = std::mem::take(&mut self.stretches);
-        self.clock_jumps = if self.has_clock { jumps(&stretches, self.window.0) } else { ClockJumps::default() };
+        let beside: Vec<Time> = std::iter::once(self.window.0).chain(self.jump_to).collect();
+        self.clock_jumps = if self.has_clock { jumps(&stretches, &beside) } else { ClockJumps::default() };
         let length = self.window.1.since(self.window.0);
         let bins = (length.as_nanos() / self.bin.as_nanos()).max(1) as usize;
         // Cuts a last, partial bin: it would look like a breakdown.
@@ -551,9 +571,10 @@ impl Measurements {
         let exchanges = std::mem::take(&mut self.exchanges);
         let points = if self.has_original { &[Point::Monitor, Point::Endpoint][..] } else { &[Point::Endpoint] };
         for point in points {
-            for (connection, begun) in exchanges.unfinished(*point) {
-                if let Some(class) = self.class(connection).filter(|_| self.holds(begun)) {
-                    self.response_times.add_unfinished(*point, self.last_seen.since(begun), class);
+            for Begun { connection, at, with_connection } in exchanges.unfinished(*point) {
+                let Some((class, began)) = self.class(connection) else { continue };
+                if self.holds(at) || (began && with_connection) {
+                    self.response_times.add_unfinished(*point, self.last_seen.since(at), class);
                 }
             }
         }
@@ -833,6 +854,84 @@ mod tests {
     use super::*;
 
     #[test]
+    fn exchanges_belong_to_the_window_in_which_they_or_their_connections_begin() {
+        let second = |at: u64| Time::ZERO + SECOND * at;
+        let mut measured = Measurements::new((second(20), second(50)), SECOND * 30, SECOND);
+        let connection = |id: u64, start: u64, outcome: Outcome, established: Option<u64>| ConnectionRow {
+            id,
+            start: second(start),
+            syn_sent: Some(second(start)),
+            established: established.map(second),
+            outcome,
+            class: 0,
+            pattern: Pattern::Sequential,
+            complete: true,
+            initiator_side: LinkSide::Left,
+            initiator_bytes: 10,
+            acceptor_bytes: 100,
+            first_data: None,
+            last_data: None,
+            closed: Some(second(70)),
+            original_duration: None,
+            monitor_duration: None,
+            endpoint_duration: None,
+            original_end: None,
+            monitor_start: None,
+            monitor_end: None,
+            original_rtt: None,
+            monitor_rtt: None,
+            path_rtt: SECOND,
+            retransmissions: 0,
+            timeouts: 0,
+            delivered_to_acceptor_bytes: 0,
+            delivered_to_initiator_bytes: 0,
+            carried_bytes: None,
+            original_lost_segments: None,
+        };
+        for row in [
+            connection(1, 5, Outcome::Completed, Some(6)),
+            connection(2, 49, Outcome::Completed, Some(55)),
+            connection(3, 49, Outcome::Unfinished, None),
+            connection(4, 48, Outcome::Unfinished, Some(55)),
+            connection(5, 51, Outcome::Unfinished, None),
+            connection(6, 5, Outcome::Unfinished, Some(6)),
+        ] {
+            measured.connection(&row);
+        }
+        measured.connections_done();
+        let epoch = |connection: u64, epoch: u32, start: Option<u64>, response: Option<u64>| EpochRow {
+            point: if start.is_some() { Point::Endpoint } else { Point::Original },
+            connection,
+            epoch,
+            start: start.map(second),
+            response: response.map(|seconds| SECOND * seconds),
+            request_bytes: Some(10),
+            response_bytes: Some(100),
+            ..EpochRow::default()
+        };
+        for row in [
+            // Of a connection that began before the window.
+            epoch(1, 2, Some(19), Some(1)),
+            epoch(1, 3, Some(25), Some(2)),
+            epoch(1, 4, Some(51), Some(1)),
+            // Its SYN waited beyond the window.
+            epoch(2, 0, Some(55), Some(3)),
+            epoch(2, 1, Some(59), Some(1)),
+            epoch(3, 0, None, None),
+            epoch(4, 0, Some(55), None),
+            epoch(5, 0, None, None),
+            epoch(6, 7, Some(30), None),
+        ] {
+            measured.epoch(&row);
+        }
+        measured.finish();
+        let times = measured.sample(Metric::ResponseTime, Point::Endpoint, |_| true);
+        let ended: Vec<_> = times.steps().map(|(nanos, count)| (nanos / 1e9, count)).collect();
+        assert_eq!((ended.len(), times.unfinished()), (2, 3), "{times:?}");
+        assert!(ended.iter().zip([2.0, 3.0]).all(|(found, wanted)| (found.0 / wanted - 1.0).abs() < 0.01), "{times:?}");
+    }
+
+    #[test]
     fn the_original_alone_decides_whether_its_clock_jumps() {
         let hours = |hours: &[u64]| -> Stretches {
             hours.iter().map(|hour| Time::ZERO + Duration::from_secs(3_600 * hour)).collect()
@@ -841,7 +940,7 @@ mod tests {
             let points = [(TrafficPoint::Original, original), (TrafficPoint::ReplayCarried, replay)];
             let known = points.into_iter().filter(|(_, at)| !at.is_empty());
             let stretches = known.map(|(point, at)| ((point, LinkSide::Left), hours(at))).collect();
-            jumps(&stretches, Time::ZERO).total().as_secs_f64() / 3_600.0
+            jumps(&stretches, &[Time::ZERO]).total().as_secs_f64() / 3_600.0
         };
         assert_eq!(found(&[0, 25, 26], &[0, 2, 26]), 25.0, "a replay that takes two hours longer does not hide a jump");
         assert_eq!(found(&[40, 41], &[40, 41]), 40.0, "the capture began with what is no traffic");

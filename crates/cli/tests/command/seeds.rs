@@ -50,6 +50,23 @@ fn a_jump_of_the_clock_leaves_no_rates() {
     assert_eq!(metrics(&bench.json(&seeds)), [&["duration", "response_time"][..], &delays].concat());
 }
 
+/// The packet moves the end of the capture and is in no series.
+#[test]
+fn one_packet_from_the_future_leaves_no_rates() {
+    let bench = Bench::new();
+    let mut packets = Traffic::many(60).packets;
+    let middle = packets.len() / 2;
+    packets[middle].time += DAY * 30;
+    bench.file("one.pcap", &Traffic::in_order(&packets));
+    let text = bench.flowloom(&["run", "one.pcap", "-o", "r"]).succeeded().out.clone();
+    assert!(text.contains("the clock jumps by 30.0 d: no rates"), "{text}");
+    assert!(!text.contains("throughput") && !text.contains("active connections"), "{text}");
+    // A window that ends before is of an ordinary clock.
+    bench.file("e.toml", b"[workload]\nsource = \"one.pcap\"\n[measure]\nduration = \"5s\"\n");
+    let text = bench.flowloom(&["run", "e.toml", "-o", "e"]).succeeded().out.clone();
+    assert!(text.contains("throughput") && !text.contains("no rates"), "{text}");
+}
+
 /// What the first lines tell is of all draws.
 #[test]
 fn the_first_lines_are_of_all_draws() {

@@ -391,6 +391,13 @@ fn a_window_without_traffic_of_sources_is_invalid() {
         let said = bench.flowloom(&["run", "e.toml", "-o", "r", "--force"]);
         assert_eq!(said.code, code, "{}", said.out);
     }
+    // Its only datagram arrives in the drain.
+    let source = "[[sources]]\nname = \"a\"\nkind = \"cbr\"\nrate = \"5mbit\"\npayload = \"1000b\"\nrtt = \"40ms\"\n";
+    let link = "[network]\nbottleneck = { rate = \"10mbit\", delay = \"10ms\" }\n";
+    bench.file("e.toml", format!("{link}{source}start = \"1.9999s\"\n[measure]\nduration = \"2s\"\n").as_bytes());
+    let said = bench.flowloom(&["run", "e.toml", "-o", "r", "--force"]);
+    assert_eq!(said.code, 3, "{}", said.out);
+    assert!(said.out.contains("no packet passed the link in the window"), "{}", said.out);
 }
 
 /// Results have bins of 100 ms, from windows of 20 s on of a second; what does not divide them would move traffic.

@@ -141,6 +141,8 @@ pub(super) struct End {
     pub known: bool,
     /// Its SYN was seen, so its first byte is known.
     pub syn: bool,
+    /// The other end's first acknowledgement since its SYN tells where its bytes begin.
+    pub told: bool,
     pub fin: bool,
     pub fin_acked: bool,
     /// It sent an RST.
@@ -200,6 +202,7 @@ impl End {
             duplicate_acks: 0,
             known: false,
             syn: false,
+            told: false,
             fin: false,
             fin_acked: false,
             rst: false,

@@ -450,6 +450,7 @@ impl Observer {
     fn note_data(&mut self, sender: Side, passed: Passed, seen: &Seen, ack: u64) -> Arrival {
         let Passed { start, end, at: now, id } = passed;
         let min_rtt = self.min_rtt();
+        let largest_skip = if self.ends[sender as usize].told { self.largest_jump() } else { 0 };
         let (initiator, acceptor) = self.ends.split_at_mut(1);
         let (own, peer) = match sender {
             Side::Initiator => (&mut initiator[0], &mut acceptor[0]),
@@ -462,7 +463,11 @@ impl Observer {
             return Arrival::default();
         }
         if !own.syn && own.runs.is_empty() {
-            own.coverage.reset(start);
+            // What the capture lacks of a connection that began in it is missing; what passed before the capture began is not.
+            let skipped = start.checked_sub(own.coverage.low());
+            if !own.told || skipped.is_none_or(|skipped| skipped > largest_skip) {
+                own.coverage.reset(start);
+            }
         }
         let (first_seen, high) = (own.coverage.low(), own.coverage.high());
         let frontier = own.coverage.contiguous();
@@ -749,6 +754,7 @@ fn note_syn(own: &mut End, peer: &End, handshake: &mut Handshake, now: u64, seen
 fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
     if !peer.known {
         peer.begin_at(sequence::first(seen.acknowledgement));
+        peer.told = own.syn;
     }
     if seen.flags.ece() && !seen.flags.syn() {
         peer.note_congestion();

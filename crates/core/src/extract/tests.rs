@@ -16,6 +16,7 @@ mod pauses;
 mod rates;
 mod reads;
 mod seams;
+mod starts;
 mod syns;
 
 const ISN: [u32; 2] = [4_294_967_200, 77];

@@ -49,7 +49,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Markup {
                 "From " code { "connections.parquet" } " (kind: " code { "pattern" } "; payload: " code { "initiator_bytes" } " + "
                 code { "acceptor_bytes" } "; " code { "outcome" } ", " code { "carried_bytes" } ", " code { "retransmissions" } ", " code { "timeouts" } ", "
                 code { "original_lost_segments" } ", the durations) and " code { "epochs.parquet" } ": " code { "response_ns" }
-                ", of connections whose " code { "start_ns" } " is in the window."
+                ", of connections whose " code { "start_ns" } " is in the window, and exchanges that began in it."
             }
         }
     }

@@ -88,9 +88,9 @@ impl Scope {
                 "-- of exchanges that ended\nSELECT point, count(*) AS n, quantile_disc(response_ns, [0.5, 0.99]) AS ns\n\
                  FROM 'epochs.parquet' e\nJOIN 'connections.parquet' c ON c.id = e.connection_id\n\
                  WHERE point IN ({points}) AND response_ns IS NOT NULL AND c.pattern = 'sequential'\n  \
-                 AND {} AND {}\nGROUP BY point ORDER BY point;",
-                self.within("c.start_ns"),
-                self.within("e.start_ns")
+                 AND ({} OR (epoch = 0 AND {}))\nGROUP BY point ORDER BY point;",
+                self.within("e.start_ns"),
+                self.within("c.start_ns")
             ),
         }
     }
