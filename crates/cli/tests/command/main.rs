@@ -46,6 +46,7 @@ mod settings;
 mod sources;
 mod sweep;
 mod swing;
+mod terminals;
 mod threads;
 mod topology;
 mod verify;
