@@ -38,6 +38,7 @@ mod parity;
 mod path;
 mod plausibility;
 mod queue_delays;
+mod recipes;
 mod rootless;
 mod round_trip;
 mod run_folders;
