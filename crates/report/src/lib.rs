@@ -32,6 +32,7 @@ pub mod conclusion;
 mod connections;
 pub mod dependence;
 pub mod describe;
+pub mod directions;
 mod exchanges;
 pub mod explain;
 pub mod export;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
+use flowloom_core::workload::LinkSide;
 
 use crate::statistics::{Quantile, Tolerance};
 
@@ -112,6 +113,21 @@ impl Metric {
             Metric::QueueDelayFromLeft => "queue delays from left to right",
             Metric::QueueDelayFromRight => "queue delays from right to left",
         }
+    }
+
+    /// The side of the link that its packets come from; `None` where it is not about a direction.
+    pub fn from(self) -> Option<LinkSide> {
+        match self {
+            Metric::ThroughputFromLeft | Metric::QueueFromLeft | Metric::QueueDelayFromLeft => Some(LinkSide::Left),
+            Metric::ThroughputFromRight | Metric::QueueFromRight | Metric::QueueDelayFromRight => Some(LinkSide::Right),
+            _ => None,
+        }
+    }
+
+    /// [`Self::plural`] without its direction.
+    pub fn quantity(self) -> &'static str {
+        let whole = self.plural();
+        whole.split_once(" from ").map_or(whole, |(quantity, _)| quantity)
     }
 
     /// Its unit.

@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod calibrate;
 pub mod compare;
+pub mod completions;
 pub mod convert;
 pub mod describe;
 pub mod doctor;
@@ -21,6 +22,7 @@ pub mod live_guest;
 pub mod live_share;
 pub mod live_side;
 pub mod live_worker;
+pub mod man;
 pub mod model;
 pub mod model_pipe;
 pub mod model_queue;

@@ -366,7 +366,9 @@ impl<'a> Job<'a> {
         text.push_str("     from left    from right  exchanges/s     250,000 take  p90 varies\n");
         for row in rows {
             let _ = write!(text, "{:>6} ", percent(row.load));
-            let _ = row.model.rates().iter().try_for_each(|(_, rate)| write!(text, " {rate:>13}"));
+            // Each below its key, however long that is.
+            let rates = row.model.rates();
+            let _ = rates.iter().try_for_each(|(key, rate)| write!(text, " {rate:>0$}", key.len().max(13)));
             let [left, right] = row.carried.loads.map(|load| format!("{:.2} %", 100.0 * load));
             let _ = writeln!(
                 text,

@@ -27,8 +27,9 @@ use std::path::PathBuf;
 
 use flowloom_report::sweep::{Grid, SweepAnswer, Variant, decision};
 
-use crate::context::{Context, Step};
+use crate::context::{Context, Event, Step};
 use crate::error::Error;
+use crate::run::Driver;
 use crate::run::workloads::{is_made, of_seeds};
 
 pub use budget::Budget;
@@ -97,6 +98,10 @@ pub fn sweep(inputs: &[PathBuf], options: &SweepOptions, context: Context<'_>) -
     let mut grid = question.grid();
     let looks = grid.looks.at().to_vec();
     let all = question.variants.len() * question.seeds.len() + usize::from(baseline.is_some());
+    if options.run.on != Driver::Sim {
+        let (_, needs) = crate::run::plan_cell(control, &options.run, context)?;
+        context.event(&Event::RunsLive { runs: all as u64, length: needs.duration, at_most: needs.duration });
+    }
     let progress = context.begin(Step::Sweeping, Some(all as u64));
     if let Some(wanted) = baseline {
         grid.baseline = cells.run(&[wanted], &progress)?.pop().and_then(Result::ok);

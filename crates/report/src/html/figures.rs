@@ -11,6 +11,7 @@ use super::provenance::Scope;
 use super::series::{self, Series};
 use crate::answer::Answer;
 use crate::compare::{Difference, Judgement};
+use crate::directions::Directions;
 use crate::metric::Metric;
 use crate::run::{Class, Measurements, Run};
 use crate::statistics::{Sample, thin_distribution};
@@ -98,40 +99,20 @@ pub(super) const KINDS: [Kind; 15] = [
     distribution(Metric::ResponseTime, "response-time", "Response time", "response_time_ns", "response time", true),
     distribution(Metric::Duration, "duration", "Connection duration", "duration_ns", "duration", true),
     distribution(Metric::RoundTripTime, "rtt", "Round-trip time", "rtt_ns", "minimum round-trip time", true),
-    series(Metric::ThroughputFromLeft, "throughput-left", "Throughput, left to right", "bits_per_second", "throughput"),
-    series(
-        Metric::ThroughputFromRight,
-        "throughput-right",
-        "Throughput, right to left",
-        "bits_per_second",
-        "throughput",
-    ),
+    series(Metric::ThroughputFromLeft, "throughput-left", "Throughput", "bits_per_second", "throughput"),
+    series(Metric::ThroughputFromRight, "throughput-right", "Throughput", "bits_per_second", "throughput"),
     distribution(Metric::Goodput, "goodput", "Goodput", "bits_per_second", "goodput", false),
     series(Metric::PacketArrivals, "packets", "Packet arrivals", "packets_per_second", "packets"),
     distribution(Metric::AduSize, "adu-size", "ADU size", "bytes", "ADU size", true),
-    series(Metric::QueueFromLeft, "queue-left", "Queue length, left to right", "packets", "packets"),
-    distribution(Metric::QueueFromLeft, "queue-left-share", "Queue length, left to right", "packets", "packets", false),
-    series(Metric::QueueFromRight, "queue-right", "Queue length, right to left", "packets", "packets"),
-    distribution(
-        Metric::QueueFromRight,
-        "queue-right-share",
-        "Queue length, right to left",
-        "packets",
-        "packets",
-        false,
-    ),
-    distribution(
-        Metric::QueueDelayFromLeft,
-        "queue-delay-left",
-        "Queue delay, left to right",
-        "queue_delay_ns",
-        "queue delay",
-        true,
-    ),
+    series(Metric::QueueFromLeft, "queue-left", "Queue length", "packets", "packets"),
+    distribution(Metric::QueueFromLeft, "queue-left-share", "Queue length", "packets", "packets", false),
+    series(Metric::QueueFromRight, "queue-right", "Queue length", "packets", "packets"),
+    distribution(Metric::QueueFromRight, "queue-right-share", "Queue length", "packets", "packets", false),
+    distribution(Metric::QueueDelayFromLeft, "queue-delay-left", "Queue delay", "queue_delay_ns", "queue delay", true),
     distribution(
         Metric::QueueDelayFromRight,
         "queue-delay-right",
-        "Queue delay, right to left",
+        "Queue delay",
         "queue_delay_ns",
         "queue delay",
         true,
@@ -299,14 +280,19 @@ pub(super) fn curves(sources: &[&Source<'_>], samples: &[Sample]) -> Vec<Line> {
 
 fn title(kind: &Kind, first: &Measurements) -> String {
     let bin = plain(&first.series_bin(kind.metric).to_string());
+    let directions = Directions::of(first.initiators);
+    let name = match kind.metric.from() {
+        Some(from) => format!("{}, {}", kind.title, directions.told(from)),
+        None => kind.title.to_owned(),
+    };
     match kind.metric {
         Metric::ActiveConnections
         | Metric::Goodput
         | Metric::ThroughputFromLeft
         | Metric::ThroughputFromRight
-        | Metric::PacketArrivals => format!("{} in bins of {bin}", kind.title),
-        Metric::QueueFromLeft | Metric::QueueFromRight if kind.distribution => format!("{}: distribution", kind.title),
-        _ => kind.title.to_owned(),
+        | Metric::PacketArrivals => format!("{name} in bins of {bin}"),
+        Metric::QueueFromLeft | Metric::QueueFromRight if kind.distribution => format!("{name}: distribution"),
+        _ => name,
     }
 }
 
