@@ -144,6 +144,9 @@ impl Answer {
                 if metric == Metric::QueueDelayFromLeft { "queue delay to right" } else { "queue delay to left" };
             rows.push(row(&points, &comparisons, name, "p50 / p99", metric, quantiles));
         }
+        for (name, metric) in [("probe round trip", Metric::ProbeRoundTrip), ("probe request", Metric::ProbeRequest)] {
+            rows.push(row(&points, &comparisons, name, "p50 / p99", metric, quantiles));
+        }
         rows.retain(|row| row.values.iter().any(|value| value != NOTHING));
         Answer { feedback, columns, rows, comparisons, with_original, fidelity }
     }

@@ -12,6 +12,7 @@ mod lab_processes;
 mod network;
 mod plausibility;
 mod preflight;
+mod probes;
 mod shell;
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
