@@ -14,6 +14,7 @@ mod plausibility;
 mod preflight;
 mod probes;
 mod shell;
+mod sweeps;
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -171,6 +171,13 @@ impl Store {
         Ok(store)
     }
 
+    /// The disk of the folder is full.
+    pub fn full(&self) -> Error {
+        cannot(&self.folder, "the disk is full")
+            .note("complete cells are kept")
+            .hint("make room, and give the same command again")
+    }
+
     /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder
