@@ -337,8 +337,8 @@ fn numbers_change_only_with_the_version_of_results() {
 fn a_reason_that_cells_share_is_told_once() {
     let folder = tempfile::tempdir().unwrap();
     let mut asked = options(folder.path(), &["queue=drop-tail,codel"], 2);
-    // The bins of a capture that is so short are narrower, which nobody knows before it is read.
-    asked.run.settings = vec!["measure.throughput-every=200ms".parse().unwrap()];
+    // The bins of a capture of a minute are narrower, which nobody knows before it is read.
+    asked.run.settings = vec!["measure.throughput-every=2s".parse().unwrap()];
     let found = swept(Path::new(DEMO), &asked).unwrap();
     assert_eq!(found.answer.missing.len(), 4);
     let text = flowloom_report::sweep::sweep_text(&found.answer, 1_000);
