@@ -150,6 +150,9 @@ impl Answer {
         {
             rows.push(row(&points, &comparisons, &directions.row("queue delay", from), "p50 / p99", metric, quantiles));
         }
+        for (name, metric) in [("probe round trip", Metric::ProbeRoundTrip), ("probe request", Metric::ProbeRequest)] {
+            rows.push(row(&points, &comparisons, name, "p50 / p99", metric, quantiles));
+        }
         rows.retain(|row| row.values.iter().any(|value| value != NOTHING));
         Answer { feedback, columns, rows, directions, comparisons, with_original, fidelity }
     }

@@ -19,7 +19,7 @@ use crate::worst::WorstVerdict;
 const CONFIDENCE: f64 = 0.95;
 
 /// What is told of each metric.
-const ROWS: [(Metric, Statistic); 12] = [
+const ROWS: [(Metric, Statistic); 16] = [
     (Metric::Duration, Statistic::Quantile(0.5)),
     (Metric::Duration, Statistic::Quantile(0.99)),
     (Metric::ResponseTime, Statistic::Quantile(0.5)),
@@ -32,6 +32,10 @@ const ROWS: [(Metric, Statistic); 12] = [
     (Metric::QueueDelayFromLeft, Statistic::Quantile(0.99)),
     (Metric::QueueDelayFromRight, Statistic::Quantile(0.5)),
     (Metric::QueueDelayFromRight, Statistic::Quantile(0.99)),
+    (Metric::ProbeRoundTrip, Statistic::Quantile(0.5)),
+    (Metric::ProbeRoundTrip, Statistic::Quantile(0.99)),
+    (Metric::ProbeRequest, Statistic::Quantile(0.5)),
+    (Metric::ProbeRequest, Statistic::Quantile(0.99)),
 ];
 
 /// A statistic over the seeds, as measured at the ends.

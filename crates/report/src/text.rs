@@ -13,6 +13,7 @@ use crate::directions::Directions;
 use crate::facts::{ClassFacts, Facts, LiveFacts, missing_text, set_aside_text};
 use crate::loops::Feedback;
 use crate::metric::Unit;
+use crate::probes::{NOTE, ProbesOfKind};
 use crate::replications::{over_seeds_text, worst_of_seeds};
 use crate::run::Run;
 use crate::summary::{QueueDelays, Summary};
@@ -36,6 +37,7 @@ pub fn run_text(run: &Run, conclusion: &Conclusion, colour: bool) -> String {
     table(&mut text, &Answer::of_run(run, conclusion), colour);
     text.push('\n');
     senders(&mut text, run);
+    probes(&mut text, &conclusion.summary.probes);
     queues(&mut text, run, &conclusion.summary);
     links(&mut text, run);
     if let Some(live) = &run.facts.live {
@@ -494,6 +496,39 @@ fn senders(text: &mut String, run: &Run) {
     if senders.len() > MOST_SENDERS {
         let _ = writeln!(text, "and {} more: report.html and run.json have all", senders.len() - MOST_SENDERS);
     }
+    text.push('\n');
+}
+
+/// What probes met, if there were any.
+fn probes(text: &mut String, kinds: &[ProbesOfKind]) {
+    if kinds.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "{:20}{:>13}{:>12}{:>12}{:>12}{:>12}{:>9}",
+        "latency under load", "probes", "mean", "p50", "p95", "p99", "lost"
+    );
+    let time = |value: Option<f64>, least: Option<f64>| match (value, least) {
+        (Some(value), _) => Unit::Time.show(value),
+        (None, Some(least)) => format!("> {}", Unit::Time.show(least)),
+        (None, None) => "–".to_owned(),
+    };
+    for one in kinds {
+        let name = if one.kind == "request" { "request (from SYN)" } else { "round trip" };
+        let times = &one.time_ns;
+        let lost = one.loss_share.map_or_else(|| "–".to_owned(), |share| format!("{} %", three_digits(100.0 * share)));
+        let _ = writeln!(
+            text,
+            "{name:20}{:>13}{:>12}{:>12}{:>12}{:>12}{lost:>9}",
+            thousands(one.sent),
+            time(times.mean, None),
+            time(times.p50, times.p50_at_least),
+            time(one.time_p95_ns, None),
+            time(times.p99, times.p99_at_least),
+        );
+    }
+    wrap(text, "  ", NOTE);
     text.push('\n');
 }
 

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::context::{Context, Progress, Step};
 use crate::error::{Error, KeyError};
-use crate::experiment::{Experiment, Quantity, RateChoice, Shape, Source};
+use crate::experiment::{Experiment, Probe, Quantity, RateChoice, Shape, Source};
 use crate::input::{self, Kind};
 use crate::parallel::{at_once, threads};
 use crate::run::{Senders, config};
@@ -125,6 +125,7 @@ pub fn calibrate(file: &Path, options: &CalibrateOptions, context: Context<'_>) 
     }
     // The load is the workload's: what sends beside it is no part of it.
     let sources = std::mem::take(&mut experiment.sources);
+    let probe = experiment.probe.take();
     experiment.check()?;
     let asked = Asked::of(&experiment, &name)?;
     let shape = experiment.network.shape()?;
@@ -139,7 +140,7 @@ pub fn calibrate(file: &Path, options: &CalibrateOptions, context: Context<'_>) 
         context.warn(&Warning::RunsTooShort);
     }
     if let Some(folder) = &options.target {
-        job.save(&rows, &sources, (folder, options.replace), file)?;
+        job.save(&rows, (&sources, probe.as_ref()), (folder, options.replace), file)?;
     }
     Ok(Calibrated { text: job.text(&rows, file, options), json: job.object(&rows) })
 }
@@ -394,7 +395,7 @@ impl<'a> Job<'a> {
     fn save(
         &self,
         rows: &[Row],
-        sources: &[Source],
+        (sources, probe): (&[Source], Option<&Probe>),
         (folder, replace): (&Path, bool),
         experiment: &Path,
     ) -> Result<(), Error> {
@@ -403,6 +404,7 @@ impl<'a> Job<'a> {
             let mut loaded = self.experiment.clone();
             loaded.workload.model = Some(row.model.clone());
             loaded.sources = sources.to_vec();
+            loaded.probe = probe.cloned();
             pages.push((name_of(row.load, experiment), loaded.to_toml()));
         }
         let within = |folder: &Path| -> Vec<(PathBuf, String)> {

@@ -15,7 +15,7 @@ use flowloom_sim::{Config, LinkConfig, LinkNumber};
 use flowloom_store::workload::{CaptureFacts, CopyFacts, PayloadFacts, TrafficFacts};
 
 use crate::clock::{self, Stopwatch};
-use crate::experiment::{self, LossChoice, Quantity, RateChoice};
+use crate::experiment::{self, HurstKeys, LossChoice, Quantity, RateChoice};
 use crate::input::Kind;
 use crate::run::again;
 use crate::run::changes::changes;
@@ -125,7 +125,11 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         cut_connections: *cut,
         replays_losses: config.rules.replay_all_losses() || config.replay.losses,
         events: observed.is_none().then_some(summary.events),
-        remaining_packets: Some(summary.directions.iter().map(|direction| direction.remaining.total()).sum()),
+        hurst: plan.experiment.measure.hurst.as_ref().map(HurstKeys::choice).unwrap_or_default(),
+        remaining_packets: Some(
+            // Of the traffic, as its series have it.
+            summary.directions.iter().map(|one| one.remaining.total() - one.remaining_probes).sum(),
+        ),
         plausibility: Some(plausibility::facts(config, summary, &classes, &topology)),
         classes,
         topology: Some(topology),

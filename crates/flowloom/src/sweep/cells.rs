@@ -247,9 +247,7 @@ impl<'a> Cells<'a> {
             }
             Ok(ran) if ran.runs.iter().any(|run| run.facts.disk_full) => {
                 let _ = std::fs::remove_dir_all(staged);
-                Err(Error::new(format_args!("{}: the disk is full", self.store.folder().display()))
-                    .note("complete cells are kept")
-                    .hint("make room, and give the same command again"))
+                Err(self.store.full())
             }
             Ok(ran) if options.on != Driver::Sim && is_invalid(&ran) => {
                 let why = Error::new("INVALID twice, as the verdict of its run says");
@@ -258,13 +256,20 @@ impl<'a> Cells<'a> {
                 Ok(Err(Absent { seed, why: why.to_string() }))
             }
             Ok(ran) => {
-                let cell = self.store.keep(id, staged, &ran, self.headings)?;
+                let kept = self.store.keep(id, staged, &ran, self.headings);
+                // What could not be kept takes room, and the next sweep makes it again.
+                let cell = kept.inspect_err(|_| drop(std::fs::remove_dir_all(staged)))?;
                 let spent = [stopwatch.nanos(), size(&self.store.cell_folder(id))];
                 self.spent.iter().zip(spent).for_each(|(all, one)| _ = all.fetch_add(one, Ordering::Relaxed));
                 self.run.fetch_add(1, Ordering::Relaxed);
                 Ok(Ok(cell))
             }
             Err(error) if self.context.is_stopped() => Err(error),
+            // A cell that found no room has not failed: it is run when there is some.
+            Err(error) if error.is_of_full_disk() => {
+                let _ = std::fs::remove_dir_all(staged);
+                Err(error)
+            }
             Err(error) => {
                 let _ = std::fs::remove_dir_all(staged);
                 let failure = self.store.fail(id, &error, &command)?;

@@ -83,6 +83,13 @@ pub struct SweepPlan {
 pub fn sweep(inputs: &[PathBuf], options: &SweepOptions, context: Context<'_>) -> Result<Swept, Error> {
     let question = Question::new(inputs, options, context)?;
     let store = Store::open(&question, options)?;
+    let swept = run_all(&question, &store, options, context);
+    // Whatever found no room: the cells that are whole are there, and the sweep goes on once there is some.
+    swept.map_err(|error| if error.is_of_full_disk() { store.full().note(error.cause) } else { error })
+}
+
+/// Runs the cells of a question that are not in the store, and writes the answer.
+fn run_all(question: &Question, store: &Store, options: &SweepOptions, context: Context<'_>) -> Result<Swept, Error> {
     let workloads = Workloads::new(&options.run.capture, context);
     let control = &question.variants[0].plan;
     if let Some(base) = workloads.base(control)?
@@ -93,7 +100,7 @@ pub fn sweep(inputs: &[PathBuf], options: &SweepOptions, context: Context<'_>) -
     }
     let (first, _) = question.cell(0, question.seeds[0], &[], &options.run, &store.staging("control"), context)?;
     let headings = workloads.headings(&first)?;
-    let cells = Cells::new(&question, &store, &workloads, options, headings, context);
+    let cells = Cells::new(question, store, &workloads, options, headings, context);
     let baseline = question.has_baseline.then_some(Wanted::Baseline);
     let mut grid = question.grid();
     let looks = grid.looks.at().to_vec();
@@ -123,7 +130,7 @@ pub fn sweep(inputs: &[PathBuf], options: &SweepOptions, context: Context<'_>) -
     }
     drop(progress);
     let answer = SweepAnswer::of(&grid);
-    store.write(&question, &grid, &answer)?;
+    store.write(question, &grid, &answer)?;
     let (run, kept) = cells.counts();
     Ok(Swept { folder: store.folder().to_owned(), answer, run, kept })
 }

@@ -21,7 +21,7 @@ use flowloom_report::scalars::Headings;
 use flowloom_report::sweep::{Cell, Grid, SweepAnswer};
 use flowloom_store::manifest::{self, Manifest};
 use flowloom_store::regular;
-use flowloom_store::run_folder::TABLES;
+use flowloom_store::run_folder::{OPTIONAL_TABLE, TABLES};
 use flowloom_store::staged::{self, StagedFile};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -171,6 +171,13 @@ impl Store {
         Ok(store)
     }
 
+    /// The disk of the folder is full.
+    pub fn full(&self) -> Error {
+        cannot(&self.folder, "the disk is full")
+            .note("complete cells are kept")
+            .hint("make room, and give the same command again")
+    }
+
     /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -195,7 +202,7 @@ impl Store {
         let stored: StoredCell = serde_json::from_slice(&text).ok()?;
         let tables_are_there = TABLES
             .iter()
-            .filter(|name| self.tables.keeps(name))
+            .filter(|name| self.tables.keeps(name) && **name != OPTIONAL_TABLE)
             .all(|name| folder.join(format!("{name}.parquet")).exists());
         (stored.version == VERSION && tables_are_there).then_some(stored.cell)
     }

@@ -94,7 +94,7 @@ const fn distribution(
 }
 
 /// The pictures in their order.
-pub(super) const KINDS: [Kind; 15] = [
+pub(super) const KINDS: [Kind; 19] = [
     series(Metric::ActiveConnections, "active", "Active connections", "connections", "connections"),
     distribution(Metric::ResponseTime, "response-time", "Response time", "response_time_ns", "response time", true),
     distribution(Metric::Duration, "duration", "Connection duration", "duration_ns", "duration", true),
@@ -115,6 +115,24 @@ pub(super) const KINDS: [Kind; 15] = [
         "Queue delay",
         "queue_delay_ns",
         "queue delay",
+        true,
+    ),
+    series(Metric::ProbeRoundTrip, "probes", "Latency under load: round trip of probes", "probe_ns", "round trip"),
+    distribution(
+        Metric::ProbeRoundTrip,
+        "probes-share",
+        "Latency under load: round trip of probes",
+        "probe_ns",
+        "round trip",
+        true,
+    ),
+    series(Metric::ProbeRequest, "requests", "Latency under load: requests of probes", "probe_ns", "SYN to response"),
+    distribution(
+        Metric::ProbeRequest,
+        "requests-share",
+        "Latency under load: requests of probes",
+        "probe_ns",
+        "SYN to response",
         true,
     ),
 ];
@@ -211,8 +229,9 @@ fn figure(kind: &Kind, sources: &[Source<'_>], answer: &Answer) -> Option<Figure
     let metric = kind.metric;
     let queue = metric.is_of_queue();
     // The original's queues were not seen.
+    let is_unseen = queue || metric.is_of_probes();
     let sources: Vec<&Source<'_>> =
-        sources.iter().filter(|source| !(queue && source.point == Point::Original)).collect();
+        sources.iter().filter(|source| !(is_unseen && source.point == Point::Original)).collect();
     let samples: Vec<Sample> = sources.iter().map(|source| source.sample(metric, |_| true)).collect();
     if samples.iter().all(|sample| sample.max().unwrap_or(0.0) == 0.0) {
         return None;
@@ -292,6 +311,10 @@ fn title(kind: &Kind, first: &Measurements) -> String {
         | Metric::ThroughputFromRight
         | Metric::PacketArrivals => format!("{name} in bins of {bin}"),
         Metric::QueueFromLeft | Metric::QueueFromRight if kind.distribution => format!("{name}: distribution"),
+        Metric::ProbeRoundTrip | Metric::ProbeRequest if kind.distribution => format!("{name}: distribution"),
+        Metric::ProbeRoundTrip | Metric::ProbeRequest => {
+            format!("{name}, mean in bins of {bin} (a bin without answers as the one before)")
+        }
         _ => name,
     }
 }

@@ -22,6 +22,7 @@ mod page;
 mod palette;
 mod pictures;
 mod plausibility;
+mod probes;
 mod provenance;
 mod queues;
 mod reproduction;

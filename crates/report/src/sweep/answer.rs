@@ -215,6 +215,28 @@ impl SweepAnswer {
         wanted.into_iter().filter(|(_, name)| measured(name)).filter_map(column).collect()
     }
 
+    /// The runs that are missing, with each reason once: `codel with seeds 1 and 2; pie with seed 1`, and why.
+    pub(crate) fn missing_by_reason(&self) -> Vec<(String, &str)> {
+        let mut reasons: Vec<(&str, Vec<(&str, Vec<String>)>)> = Vec::new();
+        for Missing { variant, seed, why } in &self.missing {
+            let place = reasons.iter().position(|(known, _)| known == why).unwrap_or_else(|| {
+                reasons.push((why, Vec::new()));
+                reasons.len() - 1
+            });
+            let variants = &mut reasons[place].1;
+            match variants.last_mut().filter(|(known, _)| known == variant) {
+                Some((_, seeds)) => seeds.push(seed.to_string()),
+                None => variants.push((variant, vec![seed.to_string()])),
+            }
+        }
+        let of_variant = |(variant, seeds): &(&str, Vec<String>)| match &seeds[..] {
+            [seed] => format!("{variant} with seed {seed}"),
+            seeds => format!("{variant} with seeds {}", seeds.join(", ")),
+        };
+        let told = |(why, variants): (_, Vec<_>)| (variants.iter().map(of_variant).collect::<Vec<_>>().join("; "), why);
+        reasons.into_iter().map(told).collect()
+    }
+
     /// A value of the metric `name` as it is shown.
     pub fn show(&self, name: &str, value: f64) -> String {
         unit_of(name).map_or_else(|| three_digits(value), |unit| show(unit, value))
