@@ -18,6 +18,7 @@
 //! | `fit`, `overhead` | fitted distributions and models; what framings cost |
 //! | `export` | results in other tools' forms |
 //! | `html` | the page: figures, script, where numbers are from |
+//! | `plot` | the same figures as SVG, PDF and PNG |
 
 #![forbid(unsafe_code)]
 
@@ -46,6 +47,7 @@ pub mod marginals;
 pub mod metric;
 pub mod overhead;
 pub mod plausibility;
+pub mod plot;
 pub mod quantities;
 pub mod replications;
 mod responses;

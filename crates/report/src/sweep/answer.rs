@@ -156,7 +156,7 @@ fn show(unit: ScalarUnit, value: f64) -> String {
 }
 
 /// The unit of the metric `name`.
-pub(super) fn unit_of(name: &str) -> Option<ScalarUnit> {
+pub(crate) fn unit_of(name: &str) -> Option<ScalarUnit> {
     QUANTITIES.iter().find(|quantity| quantity.scalars().any(|scalar| scalar == name)).map(|quantity| quantity.unit)
 }
 
@@ -342,7 +342,7 @@ fn phrase(objective: &str) -> String {
 }
 
 /// `queue_delay_p99_ms.down` as words: `queue delay p99 down`.
-fn words(name: &str) -> String {
+pub(crate) fn words(name: &str) -> String {
     let plain = name.replace("_ms", "").replace("_mbps", "").replace("_count", "");
     plain.replace(['_', '.'], " ")
 }
