@@ -60,7 +60,7 @@ pub(super) fn draw(picture: &Picture, style: &Style, font: &Font) -> Result<Scen
         || matches!(&picture.x, Axis::Names { label, .. } if !label.is_empty());
     let foot = TICK + SMALL + 4.0 + if x_label { LABEL + 3.5 } else { 0.0 } + PAD;
     let usual = match &picture.y {
-        Axis::Names { names, .. } => ROW_HEIGHT * names.len().max(3) as f64,
+        Axis::Names { names, .. } => LEAST_AREA.max(ROW_HEIGHT * names.len() as f64),
         Axis::Numbers { .. } => USUAL_HEIGHT,
     };
     let height = style.height.map_or(top + usual + foot, |height| height * MM);
