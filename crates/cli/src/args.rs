@@ -23,6 +23,7 @@ mod model;
 #[cfg(test)]
 mod outputs;
 mod overhead;
+mod plot;
 mod settings;
 mod shared;
 mod sweep;
@@ -33,6 +34,7 @@ pub use lab::{Lab, LabCheck, LabCommand, LabFormat, LabRun, ScriptForm};
 pub use lab_members::{Agent, LabAdmit, LabEnrol, LabInit, LabInvite, LabLogs, LabMembers, LabRevoke, LabStatus};
 pub use model::{Calculation, Model, PipeModel, QueueModel};
 pub use overhead::Overhead;
+pub use plot::{PictureFormat, Plot};
 pub use settings::Settings;
 pub use shared::{Capture, Form, GuestSide, Load};
 use shared::{seed, whole};
@@ -234,6 +236,16 @@ Examples:
   flowloom report runs/a -o a.html
   flowloom report runs/a runs/b -o both.html")]
     Report(Report),
+    /// Draw a figure of runs or of a sweep as SVG, PDF or PNG
+    #[command(after_help = "\
+The figures are those of the report (docs/guide/plot.md), with the same colours. No browser is needed.
+
+Examples:
+  flowloom plot runs/a --list
+  flowloom plot runs/a --figure response-cdf -o response.pdf
+  flowloom plot runs/drop-tail runs/codel --figure queue-delay -o delay.svg --data delay.csv
+  flowloom plot runs/demo-queue --figure answer -o answer.png --width 160 --title 'Median response time'")]
+    Plot(Plot),
     /// Check workloads and run folders for damage
     #[command(after_help = "\
 The command reads every file to its end and compares it with the digests in the file itself or in

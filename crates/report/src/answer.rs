@@ -6,6 +6,7 @@ use flowloom_store::run_folder::Point;
 
 use crate::compare::{
     Comparison, Group, Judgement, Options, Verdict, compare_group_with_original, compare_groups, compare_with_original,
+    has_one_original,
 };
 use crate::conclusion::Conclusion;
 use crate::connections::Connections;
@@ -108,6 +109,11 @@ impl Answer {
             _ => compare_group_with_original(Group::from(variant), &Options::default()),
         });
         Answer::of_groups(&variants.iter().map(Group::from).collect::<Vec<_>>(), beside_original.collect())
+    }
+
+    /// Whether the answer of `variants` sets a replay beside its original, as [`Answer::of_variants`] decides.
+    pub(crate) fn is_with_original(variants: &[Variant]) -> bool {
+        matches!(variants, [only] if has_one_original(Group::from(only)))
     }
 
     fn of_groups(groups: &[Group<'_>], beside_original: Vec<Comparison>) -> Answer {

@@ -19,6 +19,7 @@
 //! | `fit`, `overhead` | fitted distributions and models; what framings cost |
 //! | `export` | results in other tools' forms |
 //! | `html` | the page: figures, script, where numbers are from |
+//! | `plot` | the same figures as SVG, PDF and PNG |
 
 #![forbid(unsafe_code)]
 
@@ -48,6 +49,7 @@ pub mod marginals;
 pub mod metric;
 pub mod overhead;
 pub mod plausibility;
+pub mod plot;
 mod probes;
 pub mod quantities;
 pub mod replications;

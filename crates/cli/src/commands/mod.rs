@@ -27,6 +27,7 @@ pub mod model;
 pub mod model_pipe;
 pub mod model_queue;
 pub mod overhead;
+pub mod plot;
 pub mod report;
 pub mod run;
 pub mod schema;

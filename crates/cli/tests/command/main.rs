@@ -37,6 +37,7 @@ mod overhead;
 mod parity;
 mod path;
 mod plausibility;
+mod plot;
 mod queue_delays;
 mod recipes;
 mod rootless;

@@ -270,6 +270,15 @@ impl End {
         self.known = true;
     }
 
+    /// Its first captured data starts at `start`, and its SYN was not captured. What the capture lacks of a connection that began in it is
+    /// missing, up to `largest_skip` bytes; what passed before the capture began is not.
+    pub fn begin_with(&mut self, start: u64, largest_skip: u64) {
+        let skipped = start.checked_sub(self.coverage.low());
+        if !self.told || skipped.is_none_or(|skipped| skipped > largest_skip) {
+            self.coverage.reset(start);
+        }
+    }
+
     /// Takes a transit time; `at_once` if its TCP answered, not its application.
     pub fn sample(&mut self, transit: u64, at_once: bool) {
         if transit < self.min_transit {

@@ -463,11 +463,7 @@ impl Observer {
             return Arrival::default();
         }
         if !own.syn && own.runs.is_empty() {
-            // What the capture lacks of a connection that began in it is missing; what passed before the capture began is not.
-            let skipped = start.checked_sub(own.coverage.low());
-            if !own.told || skipped.is_none_or(|skipped| skipped > largest_skip) {
-                own.coverage.reset(start);
-            }
+            own.begin_with(start, largest_skip);
         }
         let (first_seen, high) = (own.coverage.low(), own.coverage.high());
         let frontier = own.coverage.contiguous();

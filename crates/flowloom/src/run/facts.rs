@@ -126,8 +126,8 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         replays_losses: config.rules.replay_all_losses() || config.replay.losses,
         events: observed.is_none().then_some(summary.events),
         hurst: plan.experiment.measure.hurst.as_ref().map(HurstKeys::choice).unwrap_or_default(),
+        // Of the traffic, as its series have it.
         remaining_packets: Some(
-            // Of the traffic, as its series have it.
             summary.directions.iter().map(|one| one.remaining.total() - one.remaining_probes).sum(),
         ),
         plausibility: Some(plausibility::facts(config, summary, &classes, &topology)),

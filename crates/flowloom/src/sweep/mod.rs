@@ -7,6 +7,7 @@
 //! | `workloads` | workloads, each read or drawn once for all cells that replay it |
 //! | `id` | names of cells: what decides a cell's numbers, in a hash |
 //! | `store` | the folder of a sweep: cells that are there, cells that failed, its answer |
+//! | `saved` | which cell is whose, in a file; a sweep read again |
 //! | `cells` | cells run, beside each other |
 //! | `budget` | what a sweep will need, from a pilot |
 //!
@@ -18,6 +19,7 @@ mod cells;
 mod id;
 mod options;
 mod question;
+mod saved;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -35,6 +37,7 @@ use crate::run::workloads::{is_made, of_seeds};
 pub use budget::Budget;
 pub use id::RESULTS_VERSION;
 pub use options::SweepOptions;
+pub use saved::{is_sweep, load_sweep};
 
 use cells::{Cells, Wanted};
 use question::Question;
@@ -130,7 +133,7 @@ fn run_all(question: &Question, store: &Store, options: &SweepOptions, context: 
     }
     drop(progress);
     let answer = SweepAnswer::of(&grid);
-    store.write(question, &grid, &answer)?;
+    store.write(question, &grid, &answer, &cells.names())?;
     let (run, kept) = cells.counts();
     Ok(Swept { folder: store.folder().to_owned(), answer, run, kept })
 }

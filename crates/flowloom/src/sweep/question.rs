@@ -155,7 +155,7 @@ impl Question {
             match self.plan(&[&settings[..], &[seeds]].concat(), run, context) {
                 Ok(plan) => variants.push(Variant { name, points, settings, plan }),
                 // One wrong value is wrong in all variants that have it.
-                Err(error) if errors.iter().any(|known| *known == error) => {}
+                Err(error) if errors.contains(&error) => {}
                 Err(error) => errors.push(error),
             }
         }

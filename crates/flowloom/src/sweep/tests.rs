@@ -101,6 +101,8 @@ fn a_sweep_comes_to_the_same_bytes() {
     let one = swept(&file, &at("one", 1)).unwrap();
     assert_eq!((one.run, one.answer.variants.len(), one.answer.missing.len()), (12, 4, 0));
     let whole = bytes(&one.folder);
+    // What is read again is what was answered.
+    assert_eq!(super::load_sweep(&one.folder).unwrap().1, one.answer);
     let two = swept(&file, &at("two", 2)).unwrap();
     assert_eq!(differing(&whole, &bytes(&two.folder)), [] as [PathBuf; 0]);
     // Some cells are gone, one is damaged, and another was being made.
@@ -108,6 +110,8 @@ fn a_sweep_comes_to_the_same_bytes() {
         std::fs::read_dir(two.folder.join("cells")).unwrap().map(|cell| cell.unwrap().path()).collect();
     cells[..4].iter().for_each(|cell| std::fs::remove_dir_all(cell).unwrap());
     std::fs::write(cells[4].join("cell.json"), "{}").unwrap();
+    let said = super::load_sweep(&two.folder).unwrap_err().to_string();
+    assert!(said.contains("damaged or missing") && said.contains("runs no cell twice"), "{said}");
     let partial = two.folder.join("cells/0123456789abcdef.partial-1");
     std::fs::create_dir(&partial).unwrap();
     std::fs::write(partial.join("queue.parquet"), "half").unwrap();

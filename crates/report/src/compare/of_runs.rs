@@ -16,6 +16,13 @@ pub fn compare_with_original(run: &Run) -> Option<Comparison> {
     compare_group_with_original(Group::from(run), &Options::default())
 }
 
+/// Whether all replications replay one measured original.
+pub fn has_one_original(group: Group<'_>) -> bool {
+    // Each draw of a workload has an original of its own: there is none beside which all of them are replications.
+    let is_one_draw = || WorkloadMark::is_one_draw(group.runs.iter().map(|run| run.measurements.workload));
+    group.runs.iter().all(|run| run.measurements.has_original) && (group.runs.len() < 2 || is_one_draw())
+}
+
 /// The replay beside the original it replays, at the monitor, over all its replications; `None` if it has no measured original, or the
 /// replications replay draws of one.
 ///
@@ -23,12 +30,7 @@ pub fn compare_with_original(run: &Run) -> Option<Comparison> {
 /// of connections that lost packets in the original are compared apart (methods M.7).
 pub fn compare_group_with_original(group: Group<'_>, options: &Options) -> Option<Comparison> {
     let first = &group.runs[0];
-    if !group.runs.iter().all(|run| run.measurements.has_original) {
-        return None;
-    }
-    // Each draw of a workload has an original of its own: there is none beside which all of them are replications.
-    let marks = || group.runs.iter().map(|run| run.measurements.workload);
-    if group.runs.len() > 1 && !WorkloadMark::is_one_draw(marks()) {
+    if !has_one_original(group) {
         return None;
     }
     let pair = Pair::with_original(group);

@@ -9,8 +9,7 @@ use super::figure::{
 };
 use super::provenance::Scope;
 use super::series::{self, Series};
-use crate::answer::Answer;
-use crate::compare::{Difference, Judgement};
+use crate::compare::{Comparison, Difference, Judgement};
 use crate::directions::Directions;
 use crate::metric::Metric;
 use crate::run::{Class, Measurements, Run};
@@ -104,10 +103,17 @@ pub(super) const KINDS: [Kind; 19] = [
     distribution(Metric::Goodput, "goodput", "Goodput", "bits_per_second", "goodput", false),
     series(Metric::PacketArrivals, "packets", "Packet arrivals", "packets_per_second", "packets"),
     distribution(Metric::AduSize, "adu-size", "ADU size", "bytes", "ADU size", true),
-    series(Metric::QueueFromLeft, "queue-left", "Queue length", "packets", "packets"),
-    distribution(Metric::QueueFromLeft, "queue-left-share", "Queue length", "packets", "packets", false),
-    series(Metric::QueueFromRight, "queue-right", "Queue length", "packets", "packets"),
-    distribution(Metric::QueueFromRight, "queue-right-share", "Queue length", "packets", "packets", false),
+    series(Metric::QueueFromLeft, "queue-left", "Queue length", "packets", "queue length (packets)"),
+    distribution(Metric::QueueFromLeft, "queue-left-share", "Queue length", "packets", "queue length (packets)", false),
+    series(Metric::QueueFromRight, "queue-right", "Queue length", "packets", "queue length (packets)"),
+    distribution(
+        Metric::QueueFromRight,
+        "queue-right-share",
+        "Queue length",
+        "packets",
+        "queue length (packets)",
+        false,
+    ),
     distribution(Metric::QueueDelayFromLeft, "queue-delay-left", "Queue delay", "queue_delay_ns", "queue delay", true),
     distribution(
         Metric::QueueDelayFromRight,
@@ -138,8 +144,13 @@ pub(super) const KINDS: [Kind; 19] = [
 ];
 
 /// The figures of `sources`, those without anything to show left out.
-pub(super) fn figures(variants: &[Variant], sources: &[Source<'_>], answer: &Answer) -> Vec<Figure> {
-    let of_metrics = KINDS.iter().filter_map(|kind| figure(kind, sources, answer));
+pub(super) fn figures(
+    variants: &[Variant],
+    sources: &[Source<'_>],
+    comparisons: &[Comparison],
+    with_original: bool,
+) -> Vec<Figure> {
+    let of_metrics = KINDS.iter().filter_map(|kind| figure(kind, sources, comparisons, with_original));
     of_metrics.chain(link_figures(variants, sources)).collect()
 }
 
@@ -201,7 +212,7 @@ fn link_figure(
         Metric::QueueFromLeft => ("queue", format!("Queue length at {link}"), "packets"),
         _ => ("throughput", format!("Throughput at {link} in bins of {}", plain(&bin.to_string())), "bits_per_second"),
     };
-    let label = if what == "queue" { "packets" } else { "throughput" };
+    let label = if what == "queue" { "queue length (packets)" } else { "throughput" };
     let scope = Scope { with_original: false, window: first.window, bin };
     let mut figure = Figure {
         id: format!("link-{place}-{what}"),
@@ -225,7 +236,7 @@ fn link_figure(
     (figure.table.rows.len() > 1).then_some(figure)
 }
 
-fn figure(kind: &Kind, sources: &[Source<'_>], answer: &Answer) -> Option<Figure> {
+fn figure(kind: &Kind, sources: &[Source<'_>], comparisons: &[Comparison], with_original: bool) -> Option<Figure> {
     let metric = kind.metric;
     let queue = metric.is_of_queue();
     // The original's queues were not seen.
@@ -239,14 +250,14 @@ fn figure(kind: &Kind, sources: &[Source<'_>], answer: &Answer) -> Option<Figure
     let distances: Vec<(Role, String, Difference)> = sources
         .iter()
         .filter_map(|source| {
-            let compared = answer.comparisons.iter().find(|comparison| comparison.other == source.variant.name);
+            let compared = comparisons.iter().find(|comparison| comparison.other == source.variant.name);
             let difference = compared.filter(|_| source.point != Point::Original)?.difference(metric)?;
             Some((source.role.clone(), source.name.clone(), difference.clone()))
         })
         .collect();
     let value_axis = Axis::new(kind.label, unit_word(metric.unit()), kind.log);
     let first = sources.first()?.first();
-    let scope = Scope { with_original: answer.with_original, window: first.window, bin: first.bin };
+    let scope = Scope { with_original, window: first.window, bin: first.bin };
     let mut figure = Figure {
         id: kind.id.to_owned(),
         kind: if kind.distribution { FigureKind::Distribution } else { FigureKind::Series },

@@ -7,7 +7,7 @@ use crate::metric::Metric;
 
 /// Where the numbers of a figure or of a row of the answer come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Provenance {
+pub(crate) struct Provenance {
     /// Table, columns and conditions; empty where they are no run's. Names stand between backquotes.
     pub from: String,
     /// DuckDB's SQL for it, to be run inside the run folder; empty where that is not simple.

@@ -123,7 +123,7 @@ fn facts(answer: &SweepAnswer) -> Markup {
 }
 
 /// The distributions of all variants.
-fn figures(grid: &Grid, busier: &str) -> Vec<Figure> {
+pub(crate) fn figures(grid: &Grid, busier: &str) -> Vec<Figure> {
     let queue_delay = format!("queue_delay_ms.{busier}");
     [
         ("response_time_ms", "Response time", "exchanges", Unit::Time),

@@ -156,7 +156,7 @@ fn show(unit: ScalarUnit, value: f64) -> String {
 }
 
 /// The unit of the metric `name`.
-pub(super) fn unit_of(name: &str) -> Option<ScalarUnit> {
+pub(crate) fn unit_of(name: &str) -> Option<ScalarUnit> {
     QUANTITIES.iter().find(|quantity| quantity.scalars().any(|scalar| scalar == name)).map(|quantity| quantity.unit)
 }
 
@@ -217,7 +217,9 @@ impl SweepAnswer {
 
     /// The runs that are missing, with each reason once: `codel with seeds 1 and 2; pie with seed 1`, and why.
     pub(crate) fn missing_by_reason(&self) -> Vec<(String, &str)> {
-        let mut reasons: Vec<(&str, Vec<(&str, Vec<String>)>)> = Vec::new();
+        /// A variant, and seeds.
+        type OfVariant<'a> = (&'a str, Vec<String>);
+        let mut reasons: Vec<(&str, Vec<OfVariant<'_>>)> = Vec::new();
         for Missing { variant, seed, why } in &self.missing {
             let place = reasons.iter().position(|(known, _)| known == why).unwrap_or_else(|| {
                 reasons.push((why, Vec::new()));
@@ -229,7 +231,7 @@ impl SweepAnswer {
                 None => variants.push((variant, vec![seed.to_string()])),
             }
         }
-        let of_variant = |(variant, seeds): &(&str, Vec<String>)| match &seeds[..] {
+        let of_variant = |(variant, seeds): &OfVariant<'_>| match &seeds[..] {
             [seed] => format!("{variant} with seed {seed}"),
             seeds => format!("{variant} with seeds {}", seeds.join(", ")),
         };
@@ -364,7 +366,7 @@ fn phrase(objective: &str) -> String {
 }
 
 /// `queue_delay_p99_ms.down` as words: `queue delay p99 down`.
-fn words(name: &str) -> String {
+pub(crate) fn words(name: &str) -> String {
     let plain = name.replace("_ms", "").replace("_mbps", "").replace("_count", "");
     plain.replace(['_', '.'], " ")
 }
