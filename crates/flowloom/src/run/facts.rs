@@ -41,10 +41,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     let is_cut = summary.interrupted || source.interrupted || observed.is_some_and(|observed| observed.cut_short);
     // It is as long as that takes, which nobody planned.
     let is_of_program = observed.is_some_and(|observed| observed.guest.is_some());
-    let end = match is_cut {
-        true => planned.end.min(summary.end.as_nanos()).max(planned.start + 1),
-        false => planned.end,
-    };
+    let end = if is_cut { planned.end.min(summary.end.as_nanos()).max(planned.start + 1) } else { planned.end };
     let capture = &source.facts.capture;
     let mut experiment = plan.experiment.clone();
     experiment.run.seeds = vec![seed];
