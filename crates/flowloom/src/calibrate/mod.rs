@@ -298,7 +298,7 @@ impl<'a> Job<'a> {
             stop: context.stop(),
         };
         let vectors = model
-            .vectors(seed, duration)
+            .vectors_after(seed, prefill.shift(), duration)
             .flat_map(|vector| generation.changed(vector, self.round_trips))
             .zip(0..)
             .map(|(vector, id)| ConnectionVector { id, ..vector })

@@ -201,7 +201,7 @@ fn a_folder_has_one_question_and_one_version() {
     assert_eq!((found.run, found.kept), (1, 1), "what both have is kept");
     let path = folder.path().join("sweep/sweep.json");
     let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, text.replace("\"results_version\": 1", "\"results_version\": 0")).unwrap();
+    std::fs::write(&path, text.replace("\"results_version\": 2", "\"results_version\": 0")).unwrap();
     other.run.replace = false;
     assert!(swept(&file, &other).unwrap_err().to_string().contains("its results have version 0"));
     let strange = folder.path().join("strange");
