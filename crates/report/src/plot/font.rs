@@ -164,7 +164,7 @@ fn number(bytes: &[u8], at: usize) -> usize {
 
 /// The tables of an OpenType file.
 fn tables(file: &[u8]) -> BTreeMap<[u8; 4], Vec<u8>> {
-    let count = number(file, 2) >> 16;
+    let count = number(file, 4) >> 16;
     let table = |index: usize| {
         let at = 12 + 16 * index;
         let name = file.get(at..at + 4)?.try_into().ok()?;
