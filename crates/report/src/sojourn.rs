@@ -156,7 +156,6 @@ pub fn class_name(class: TrafficClass) -> &'static str {
         TrafficClass::Datagram => "datagram",
         TrafficClass::Source => "source",
         TrafficClass::Other => "other",
-        TrafficClass::Probe => "probe",
     }
 }
 

@@ -29,8 +29,6 @@ pub enum Origin {
         /// When its initiator stops that sends without end, after what its vector says.
         endless_until: Option<Time>,
     },
-    /// A probe: a [`ProbeRecord`](flowloom_core::record::ProbeRecord), or one for each of its datagrams.
-    Probe,
 }
 
 impl Origin {
@@ -41,7 +39,7 @@ impl Origin {
                 Script::new(vector, replay).then_endless(Side::Initiator, until)
             }
             Origin::Workload { in_progress: true } => Script::new(vector, &replay.in_progress()),
-            Origin::Workload { in_progress: false } | Origin::Source { endless_until: None } | Origin::Probe => {
+            Origin::Workload { in_progress: false } | Origin::Source { endless_until: None } => {
                 Script::new(vector, replay)
             }
         }

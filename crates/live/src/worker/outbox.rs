@@ -109,7 +109,6 @@ mod tests {
             late: Vec::new(),
             kernel: None,
             datagrams: None,
-            probes: None,
         }
     }
 

@@ -3,7 +3,6 @@
 mod conversations;
 mod export;
 mod markup;
-mod plot;
 mod report;
 mod scalars;
 mod trust;

@@ -20,7 +20,6 @@ pub struct Log {
     /// At links beside the bottleneck, with their numbers.
     pub elsewhere: Vec<(u16, PacketRecord)>,
     pub sources: Vec<SourceRecord>,
-    pub probes: Vec<ProbeRecord>,
     pub windows: Vec<WindowRecord>,
 }
 
@@ -40,7 +39,6 @@ impl Recorder for Log {
             Record::Window { change } => self.windows.push(*change),
             Record::Packet { link: 0 | 1, packet } => self.packets.push(*packet),
             Record::Packet { link, packet } => self.elsewhere.push((link, *packet)),
-            Record::Probe { probe } => self.probes.push(*probe),
             Record::Flow { .. } => {}
         }
         Ok(())

@@ -9,7 +9,6 @@ mod networks;
 mod options;
 mod path;
 mod plausibility;
-mod probes;
 mod queues;
 mod rates;
 mod re_extraction;
