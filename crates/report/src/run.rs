@@ -150,7 +150,7 @@ pub struct Measurements {
     stretches: BTreeMap<(TrafficPoint, LinkSide), Stretches>,
     /// Whether its times are those of a capture's clock, or of another tool's.
     has_clock: bool,
-    /// The end of an original whose clock is known to jump, at most that of the window.
+    /// When the original ends, if its clock is known to jump; not later than the window.
     jump_to: Option<Time>,
     /// How the clock jumps in the window: where the original has no traffic, or, without one, the run.
     clock_jumps: ClockJumps,
