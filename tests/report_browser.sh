@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Opens pages in headless Chromium: reports of the bundled capture, of two runs and of made-up ones (ten million values; a grid of twelve
-# runs; seeds), and descriptions of one and of three inputs. usage: report_browser.sh FLOWLOOM MADE_UP_REPORTS
+# runs; seeds), descriptions of one and of three inputs, and pages of the other commands. usage: report_browser.sh FLOWLOOM MADE_UP_REPORTS
 set -euo pipefail
 flowloom=$(realpath "$1")
 made_up_reports=$(realpath "$2")
@@ -38,3 +38,8 @@ look made-up/seeds.html
 "$flowloom" -q describe "$capture" "$work/workload.parquet" "$capture" --html "$work/three.html" --conversations
 look described.html
 look three.html
+"$flowloom" -q fit "$work/workload.parquet" --html "$work/fits.html"
+"$flowloom" -q overhead "$capture" --html "$work/overhead.html"
+"$flowloom" -q compare "$work/one" --explain --html "$work/explained.html"
+"$flowloom" -q sweep "$work/workload.parquet" --vary queue=drop-tail,limit=100p,codel --vary rate=105%,150% --seeds 2 --duration 20s -o "$work/sweep"
+for page in fits overhead explained sweep/report; do look "$page.html" --basics; done

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use flowloom::report::export;
 use flowloom::store::formats::Format;
@@ -20,7 +20,10 @@ mod fit;
 mod lab;
 mod lab_members;
 mod model;
+#[cfg(test)]
+mod outputs;
 mod overhead;
+mod plot;
 mod settings;
 mod shared;
 mod sweep;
@@ -31,6 +34,7 @@ pub use lab::{Lab, LabCheck, LabCommand, LabFormat, LabRun, ScriptForm};
 pub use lab_members::{Agent, LabAdmit, LabEnrol, LabInit, LabInvite, LabLogs, LabMembers, LabRevoke, LabStatus};
 pub use model::{Calculation, Model, PipeModel, QueueModel};
 pub use overhead::Overhead;
+pub use plot::{PictureFormat, Plot};
 pub use settings::Settings;
 pub use shared::{Capture, Form, GuestSide, Load};
 use shared::{seed, whole};
@@ -71,6 +75,20 @@ pub struct Cli {
     /// Explain decisions on standard error
     #[arg(short, long, global = true, display_order = 901)]
     pub verbose: bool,
+    /// Colour answers and messages; auto: on terminals, as NO_COLOR and CLICOLOR_FORCE say
+    #[arg(
+        long,
+        global = true,
+        display_order = 902,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        hide_possible_values = true
+    )]
+    pub color: ColorChoice,
+    /// Draw no progress on the terminal
+    #[arg(long, global = true, display_order = 903)]
+    pub no_progress: bool,
     /// The command
     #[command(subcommand)]
     pub command: Command,
@@ -208,6 +226,8 @@ Examples:
   flowloom compare runs/codel runs/red runs/pie --all-pairs --metric response_time,goodput
   flowloom compare new-1 new-2 new-3 new-4 new-5 --against old-1 old-2 old-3 old-4 old-5
   flowloom compare runs/base runs/change --check rules.toml --json
+  flowloom compare runs/a runs/b --html both.html
+  flowloom compare runs/a --explain --html why.html
   flowloom compare monday.json tuesday.flent.gz")]
     Compare(Compare),
     /// Write an HTML report of one or more runs
@@ -216,6 +236,16 @@ Examples:
   flowloom report runs/a -o a.html
   flowloom report runs/a runs/b -o both.html")]
     Report(Report),
+    /// Draw a figure of runs or of a sweep as SVG, PDF or PNG
+    #[command(after_help = "\
+The figures are those of the report (docs/guide/plot.md), with the same colours. No browser is needed.
+
+Examples:
+  flowloom plot runs/a --list
+  flowloom plot runs/a --figure response-cdf -o response.pdf
+  flowloom plot runs/drop-tail runs/codel --figure queue-delay -o delay.svg --data delay.csv
+  flowloom plot runs/demo-queue --figure answer -o answer.png --width 160 --title 'Median response time'")]
+    Plot(Plot),
     /// Check workloads and run folders for damage
     #[command(after_help = "\
 The command reads every file to its end and compares it with the digests in the file itself or in
@@ -254,6 +284,20 @@ Examples:
   flowloom schema experiment > experiment.schema.json
   flowloom schema run > run.schema.json")]
     Schema(Schema),
+    /// Print a script that completes commands and options in a shell
+    #[command(after_help = "\
+Examples:
+  source <(flowloom completions bash)
+  flowloom completions bash > ~/.local/share/bash-completion/completions/flowloom
+  flowloom completions zsh > ~/.zfunc/_flowloom
+  flowloom completions fish > ~/.config/fish/completions/flowloom.fish")]
+    Completions(Completions),
+    /// Write manual pages, one for each command
+    #[command(after_help = "\
+Examples:
+  flowloom man man1 && man -l man1/flowloom-run.1
+  flowloom man ~/.local/share/man/man1")]
+    Man(Man),
     /// Play ends of connections in a live run (internal: `run` and `shell` start it)
     #[command(hide = true)]
     LiveWorker(LiveWorker),
@@ -269,6 +313,25 @@ Examples:
     /// Supervise a program of a lab experiment (internal: an agent starts it)
     #[command(hide = true)]
     LabKeeper(LabKeeper),
+}
+
+/// `flowloom completions`
+#[derive(Clone, Debug, Args)]
+pub struct Completions {
+    /// Shell to complete in
+    #[arg(value_name = "SHELL", value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// `flowloom man`
+#[derive(Clone, Debug, Args)]
+pub struct Man {
+    /// Folder for the pages
+    #[arg(value_name = "DIR")]
+    pub output: PathBuf,
+    /// Replace pages that exist
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// A worker process of a live run.

@@ -12,11 +12,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
-use std::io::IsTerminal;
 
 use flowloom::lab::script::diagnostic::{Diagnostic, Severity};
 use flowloom::lab::script::place::Files;
+use flowloom::report::words::acts;
 use flowloom::{Error, Place};
+
+use crate::terminal;
 
 /// One thing to say.
 struct Message<'a> {
@@ -86,9 +88,9 @@ pub fn script(files: &Files, found: &Diagnostic, more: Option<String>) {
     tell_as_is!("{}", laid_out(&message, colour()));
 }
 
-/// Whether standard error may be coloured: it is a terminal and NO_COLOR is not set.
+/// Whether standard error is coloured.
 fn colour() -> bool {
-    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    terminal::colour(&std::io::stderr())
 }
 
 /// What is in a file, if it is a text that can be read.
@@ -149,11 +151,6 @@ pub fn lines(text: &str, coloured: bool) -> String {
 fn colour_code(text: &str) -> Option<usize> {
     let codes = ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"];
     codes.into_iter().find(|code| text.starts_with(code)).map(str::len)
-}
-
-/// Whether a character acts on the terminal, and not only stands there.
-fn acts(c: char) -> bool {
-    c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c)
 }
 
 fn is_of_word(c: char) -> bool {

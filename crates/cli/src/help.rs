@@ -3,6 +3,7 @@
 use clap::{Command, CommandFactory, FromArgMatches};
 
 use crate::args::Cli;
+use crate::terminal;
 
 /// Characters of a line where nothing says how wide the terminal is.
 const USUAL_WIDTH: usize = 100;
@@ -16,8 +17,20 @@ const HANG: usize = 4;
 /// # Errors
 /// What is wrong with it; help and version, if they are asked for.
 pub fn parse() -> Result<Cli, clap::Error> {
-    let matches = fitted(Cli::command(), width()).try_get_matches()?;
+    let command = fitted(Cli::command(), width()).color(terminal::color_among(std::env::args_os()));
+    let matches = command.try_get_matches()?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut Cli::command()))
+}
+
+/// The command line as users see it, without the commands that programs of ours start.
+pub fn public() -> Command {
+    let whole = Cli::command();
+    let mut bare = Command::new("flowloom").version(env!("CARGO_PKG_VERSION")).propagate_version(true);
+    if let (Some(about), Some(terms)) = (whole.get_about(), whole.get_after_help()) {
+        bare = bare.about(about.clone()).after_help(terms.clone());
+    }
+    let shown = whole.get_subcommands().filter(|below| !below.is_hide_set());
+    bare.args(whole.get_arguments()).subcommands(shown).subcommand_required(true)
 }
 
 /// Characters of a line, as clap counts them for the rest of the help.

@@ -8,6 +8,8 @@ use flowloom::lab::control::Command;
 use flowloom::lab::controller::Step;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::terminal;
+
 /// So many agents have a line of their own; the others share one.
 const MOST_LINES: usize = 20;
 /// What the line of the others is called.
@@ -75,7 +77,11 @@ impl Blocks {
 impl View {
     /// One that says nothing if it is to be quiet.
     pub fn new(quiet: bool) -> View {
-        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
+        let target = if quiet || !terminal::draws_progress() {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr_with_hz(10)
+        };
         View { quiet, lines: MultiProgress::with_draw_target(target), hosts: Mutex::default() }
     }
 

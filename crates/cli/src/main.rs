@@ -24,9 +24,11 @@ mod help;
 mod interrupt;
 mod lab_view;
 mod memory;
+mod narrow;
 mod output;
 mod progress;
 mod scripts;
+mod terminal;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Err(told) if !told.use_stderr() => return help(&told),
         Err(error) => error.exit(),
     };
+    terminal::ask(cli.color, cli.no_progress);
     if matches!(cli.command, Command::Run(_) | Command::Sweep(_)) {
         memory::keep();
     }
@@ -78,10 +81,13 @@ fn main() -> ExitCode {
             }
         },
         Command::Report(args) => commands::report::run(args, cli.quiet),
+        Command::Plot(args) => commands::plot::run(args, manner(args.form)),
         Command::Verify(args) => commands::verify::run(args, manner(args.form)),
         Command::Doctor(args) => commands::doctor::run(args, cli.quiet),
         Command::Init(args) => commands::init::run(args, manner),
         Command::Schema(args) => commands::schema::run(args),
+        Command::Completions(args) => commands::completions::run(args),
+        Command::Man(args) => commands::man::run(args, cli.quiet),
         Command::Shell(args) => commands::shell::run(args, cli.verbose),
         Command::LiveWorker(args) => commands::live_worker::run(args),
         Command::LiveGuest(args) => commands::live_guest::run(args),

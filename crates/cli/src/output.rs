@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flowloom::json::versioned;
 use flowloom::targets::is_standard_output;
+use flowloom::time::Duration;
 use flowloom::{Context, Error, Event, Observer};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -14,7 +15,9 @@ use serde_json::{Value, json};
 use crate::args::Form;
 use crate::diagnostics::{self, one_line};
 use crate::interrupt;
+use crate::narrow::narrowed;
 use crate::progress::Bar;
+use crate::terminal;
 
 /// Writes `text` as it is.
 pub fn text(text: &str) -> Result<(), Error> {
@@ -27,9 +30,13 @@ pub fn text(text: &str) -> Result<(), Error> {
     }
 }
 
-/// Writes an answer for people, which may name what a file holds: nothing of that acts on the terminal.
+/// Writes an answer for people, in lines as wide as the terminal. It may name what a file holds: nothing of that acts on the terminal.
 pub fn shown(text: &str) -> Result<(), Error> {
-    self::text(&diagnostics::lines(text, colour()))
+    let text = diagnostics::lines(text, colour());
+    self::text(&match std::io::stdout().is_terminal() {
+        true => narrowed(&text, width()),
+        false => text,
+    })
 }
 
 /// Characters of a line on standard output: those of the terminal, or the usual number where that is none.
@@ -69,6 +76,20 @@ impl Manner {
 
     /// That of a command whose answer is `object` in JSON, `text` otherwise.
     pub fn answer(self, object: impl FnOnce() -> Value, text: impl FnOnce() -> String) -> Result<(), Error> {
+        self.answer_by(shown, object, text)
+    }
+
+    /// The same with a text that is a file's, whose lines stay whole.
+    pub fn answer_file(self, object: impl FnOnce() -> Value, text: impl FnOnce() -> String) -> Result<(), Error> {
+        self.answer_by(|text| self::text(&diagnostics::lines(text, false)), object, text)
+    }
+
+    fn answer_by(
+        self,
+        print: impl FnOnce(&str) -> Result<(), Error>,
+        object: impl FnOnce() -> Value,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Error> {
         if self.form.json_stream {
             event(&json!({ "event": "end", "result": versioned(object()) }))
         } else if self.form.json {
@@ -76,7 +97,7 @@ impl Manner {
         } else if self.quiet || self.gives_way {
             Ok(())
         } else {
-            shown(&text())
+            print(&text())
         }
     }
 
@@ -124,7 +145,12 @@ impl Observer for Terminal {
         let Manner { quiet, form, .. } = self.manner;
         match event {
             Event::Began { step, total } => {
-                *self.bar() = Some(Bar::new(*step, *total, quiet || form.json_stream, form.json_stream));
+                *self.bar() = Some(Bar::new(
+                    *step,
+                    *total,
+                    quiet || form.json_stream || !terminal::draws_progress(),
+                    form.json_stream,
+                ));
             }
             Event::Advanced { done, .. } => {
                 if let Some(bar) = &*self.bar() {
@@ -145,6 +171,7 @@ impl Observer for Terminal {
             Event::Capturing(interface) => {
                 tell!("capturing from {interface}; Ctrl-C ends it and keeps what was captured");
             }
+            Event::RunsLive { runs, length, at_most } => tell!("{}", live_runs(*runs, *length, *at_most)),
             Event::Checkpoint { seconds, text } => tell!("checkpoint at {seconds:.3} s\n{text}"),
         }
     }
@@ -156,6 +183,17 @@ impl Observer for Terminal {
     fn wants_intervals(&self) -> bool {
         self.manner.form.json_stream
     }
+}
+
+/// How long live runs take, said before they begin.
+fn live_runs(runs: u64, length: Duration, at_most: Duration) -> String {
+    let what = if runs == 1 { "a live run takes".to_owned() } else { format!("{runs} live runs take, each,") };
+    let all = Duration::from_nanos(at_most.as_nanos().saturating_mul(runs));
+    let drain = match at_most.saturating_sub(length) {
+        Duration::ZERO => String::new(),
+        drain => format!(", and up to {drain} until its connections are done"),
+    };
+    format!("{what} {length}{drain}: {all} at most")
 }
 
 /// Writes `object` as one line.
@@ -170,7 +208,7 @@ pub fn json(object: &impl Serialize) -> Result<(), Error> {
     text(&format!("{}\n", serde_json::to_string_pretty(&object).map_err(cannot)?))
 }
 
-/// Whether text for standard output may be coloured: it goes to a terminal and NO_COLOR is not set.
+/// Whether text for standard output is coloured.
 pub fn colour() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    terminal::colour(&std::io::stdout())
 }

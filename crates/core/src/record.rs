@@ -52,6 +52,14 @@ pub struct ConnectionRecord {
     pub carried_bytes: Option<u64>,
 }
 
+impl ConnectionRecord {
+    /// Whether it had begun when `window` began, and nothing had ended it when that ended.
+    pub fn is_active_in(&self, [start, end]: [Time; 2]) -> bool {
+        let is_broken = matches!(self.outcome, Outcome::Reset | Outcome::GaveUp);
+        self.start <= start && !is_broken && self.closed.is_none_or(|closed| closed >= end)
+    }
+}
+
 /// One epoch with request and response, at the endpoints (methods C.3): its exchange began, and has ended or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EpochRecord {
@@ -225,6 +233,73 @@ pub enum PacketKind {
     Control,
 }
 
+/// How a probe measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProbeKind {
+    /// A datagram that the far end answers with one of the same size.
+    Datagram,
+    /// A request over a TCP connection of its own, and the response to it.
+    Request,
+}
+
+/// What became of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeRecord {
+    /// Its number among those of its kind, from 0 on.
+    pub number: u64,
+    /// How it measures.
+    pub kind: ProbeKind,
+    /// The side of the bottleneck that it was sent from.
+    pub from: LinkSide,
+    /// When it was sent: the datagram, or the SYN.
+    pub sent: Time,
+    /// Of a request: from the SYN to when its end was established.
+    pub connect: Option<Duration>,
+    /// From the datagram to its answer, or from the first byte of the request to the last of the response; `None` without an answer.
+    pub round_trip: Option<Duration>,
+    /// Of it the way of the datagram, where both ends have one clock.
+    pub there: Option<Duration>,
+    /// Of it the way of its answer.
+    pub back: Option<Duration>,
+    /// It has no answer, and none can come: it or its answer was dropped, or the connection broke. A probe that has no answer and is not
+    /// lost was under way when the run ended.
+    pub lost: bool,
+}
+
+impl ProbeRecord {
+    /// The first number of a flow or connection of probes: workloads and sources beside them have lower ones, their datagrams higher ones.
+    pub const FIRST: u64 = 1 << 32;
+
+    /// Whether the flow with this number is one of probes.
+    pub const fn has(flow: u64) -> bool {
+        flow >> 32 == 1
+    }
+
+    /// A request whose connection came to `ended`, and its only exchange, where its initiator is on `from`.
+    pub fn of_request(ended: &ConnectionRecord, exchange: Option<&EpochRecord>, from: LinkSide) -> ProbeRecord {
+        let round_trip = exchange.and_then(|exchange| Some(exchange.end?.since(exchange.start)));
+        ProbeRecord {
+            number: ended.id.saturating_sub(ProbeRecord::FIRST + 1),
+            kind: ProbeKind::Request,
+            from,
+            sent: ended.start,
+            connect: ended.established.map(|established| established.since(ended.start)),
+            round_trip,
+            there: None,
+            back: None,
+            lost: round_trip.is_none() && ended.outcome != Outcome::Unfinished,
+        }
+    }
+
+    /// What the program that sent it waited for: from the datagram or the SYN to the last byte of the answer.
+    pub fn total(&self) -> Option<Duration> {
+        match (self.kind, self.connect) {
+            (ProbeKind::Datagram, _) => self.round_trip,
+            (ProbeKind::Request, connect) => Some(connect? + self.round_trip?),
+        }
+    }
+}
+
 /// A packet that was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DropRecord {
@@ -274,16 +349,19 @@ pub enum TrafficClass {
     /// Flows that nothing describes, which a live run may carry.
     #[default]
     Other,
+    /// Probes of the latency under load.
+    Probe,
 }
 
 impl TrafficClass {
     /// All of them, in the order of tables.
-    pub const ALL: [TrafficClass; 5] = [
+    pub const ALL: [TrafficClass; 6] = [
         TrafficClass::Sequential,
         TrafficClass::Concurrent,
         TrafficClass::Datagram,
         TrafficClass::Source,
         TrafficClass::Other,
+        TrafficClass::Probe,
     ];
 }
 
@@ -525,6 +603,11 @@ pub enum Record<'a> {
     Source {
         /// What it sent, and what arrived.
         source: &'a SourceRecord,
+    },
+    /// A probe has its answer, or will have none.
+    Probe {
+        /// What became of it.
+        probe: &'a ProbeRecord,
     },
     /// A connection got its entry in the flow table of DelayBox (methods F.6). Recorded only where there are rules.
     Flow {

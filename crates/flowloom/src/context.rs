@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use flowloom_core::time::Duration;
 use flowloom_store::interrupt::Interrupt;
 
 use crate::error::Error;
@@ -137,6 +138,15 @@ pub enum Event<'a> {
     Decisions(&'a str),
     /// A second of a run's time has passed.
     Interval(&'a Interval),
+    /// Live runs begin, one after the other.
+    RunsLive {
+        /// How many.
+        runs: u64,
+        /// Time in which connections start in each.
+        length: Duration,
+        /// Time that each takes at most, with that until its connections are done.
+        at_most: Duration,
+    },
     /// Packets are captured from this interface until the work is stopped.
     Capturing(&'a str),
     /// Results of an internetwork at a checkpoint of its specification: lines of text.

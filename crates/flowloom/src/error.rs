@@ -179,6 +179,15 @@ impl Error {
         Error { place: None, others, ..self }
     }
 
+    /// Whether there was no room left on a disk, which is not the fault of what was being done.
+    pub(crate) fn is_of_full_disk(&self) -> bool {
+        // Errors of files are told in the words of the system, which are the same here.
+        let of_system = [28, 122].map(|number| std::io::Error::from_raw_os_error(number).to_string());
+        let of_kind = [std::io::ErrorKind::StorageFull, std::io::ErrorKind::QuotaExceeded].map(|kind| kind.to_string());
+        let is_told = |text: &str| of_system.iter().chain(&of_kind).any(|words| text.contains(words.as_str()));
+        self.each().any(|error| is_told(&error.cause) || error.notes.iter().any(|note| is_told(note)))
+    }
+
     /// Says where it is.
     #[must_use]
     pub fn at(self, place: Place) -> Error {

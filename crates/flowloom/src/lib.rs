@@ -18,6 +18,7 @@
 //! | `targets` | outputs: what may be written where |
 //! | `sweep` | one experiment in many variants, and which is best |
 //! | `results`, `compare`, `rules` | run folders read again, reports; comparisons; `compare --check` |
+//! | `plot` | pictures of runs and sweeps for papers and slides |
 //! | `explain` | what each cause is worth that a replay can leave out |
 //! | `describe`, `fit`, `overhead` | the characteristics of traffic; distributions and models; what framings cost |
 //! | `calibrate`, `rates`, `queue_model`, `vcsim` | rates for a load; rates over time; cells at a queue; internetworks of circuits |
@@ -48,6 +49,7 @@ pub mod json;
 mod make;
 mod overhead;
 mod parallel;
+mod plot;
 mod queue_model;
 mod rates;
 pub mod results;
@@ -90,6 +92,7 @@ pub use fit::{FittedHarpoon, FittedSwing, HarpoonFitOptions, SwingFitOptions, fi
 pub use init::{InitOptions, init};
 pub use make::{MakeOptions, make};
 pub use overhead::{Datagrams, OverheadOptions, overhead};
+pub use plot::{PlotOptions, Plotted, plot, plot_offers};
 pub use queue_model::{Boundaries, QueueAnswer, QueueModelOptions, queue_model, queue_text};
 pub use rates::RateOptions;
 pub use run::{Driver, Needs, Ran, RunOptions, plan, plan_files, run, run_files};

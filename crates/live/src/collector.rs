@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use flowloom_core::play::DatagramSink;
-use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, SourceRecord};
+use flowloom_core::play::{DatagramSink, Probes};
+use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, ProbeRecord, SourceRecord};
 use flowloom_core::time::Time;
 use flowloom_core::workload::{Close, ConnectionVector, LinkSide, PerSide, Protocol, Side};
 use flowloom_sim::emulation::Closed;
@@ -80,6 +80,8 @@ pub struct Over {
     pub sending: PerSide<Sending>,
     /// Of a flow of datagrams: those that the initiator sent, and what came to the acceptor.
     datagrams: Option<(u64, DatagramSink)>,
+    /// Of datagrams that are probes: those that the initiator sent, and their answers.
+    probes: Option<Probes>,
 }
 
 impl Open {
@@ -237,13 +239,14 @@ impl Collector {
             delivered_bytes: [acceptor.received_bytes, initiator.received_bytes],
             carried_bytes: Some(Side::BOTH.iter().map(|&side| met.tallies[side].carried_bytes).sum()),
         };
+        let probes = initiator.probes.take();
         let (started, sent_bytes) = (initiator.started.is_some(), initiator.sent_bytes);
         let sending = PerSide { initiator: initiator.sending(), acceptor: acceptor.sending() };
         let datagrams = (classed.vector.protocol != Protocol::Tcp).then(|| {
             let sent = initiator.datagrams.map_or(0, |(sent, _)| sent);
             (sent, acceptor.datagrams.map(|(_, sink)| sink).unwrap_or_default())
         });
-        Some(Over { classed, record, epochs, monitor, started, sent_bytes, met, sending, datagrams })
+        Some(Over { classed, record, epochs, monitor, started, sent_bytes, met, sending, datagrams, probes })
     }
 }
 
@@ -282,6 +285,17 @@ impl Over {
         plausibility.add_packets(*class, vector.initiator_side, &self.met.tallies, self.record.rtt);
         for side in Side::BOTH.into_iter().filter(|side| self.met.losses[*side].is_some()) {
             plausibility.add_losses(&Judged::new(vector, *class), side, &self.met, self.sending[side], config);
+        }
+    }
+
+    /// What became of its probes, if it is one or sends some.
+    pub fn probes(&self) -> Vec<ProbeRecord> {
+        let from = self.classed.vector.initiator_side;
+        match (&self.probes, &self.datagrams) {
+            (Some(probes), _) => probes.records(from, self.record.outcome == Outcome::Completed).collect(),
+            // Its worker is gone, and what it knew.
+            (None, Some(_)) => Vec::new(),
+            (None, None) => vec![ProbeRecord::of_request(&self.record, self.epochs.first(), from)],
         }
     }
 

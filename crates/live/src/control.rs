@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::thread;
 
-use flowloom_core::play::{DatagramSink, Datagrams, Pauses, ReplayModel};
+use flowloom_core::play::{DatagramSink, Datagrams, Pauses, Probes, ReplayModel};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
 use flowloom_sim::Sending;
@@ -153,6 +153,8 @@ pub struct EndReport {
     pub kernel: Option<KernelFacts>,
     /// Of an end of a flow of datagrams: those it sent, and what came to it.
     pub datagrams: Option<(u64, DatagramSink)>,
+    /// Of an initiator of probes: those that it sent, and their answers.
+    pub probes: Option<Probes>,
 }
 
 impl EndReport {
@@ -188,6 +190,7 @@ impl EndReport {
             late: Vec::new(),
             kernel: None,
             datagrams: None,
+            probes: None,
         }
     }
 }

@@ -129,7 +129,7 @@ impl Planner {
     /// Takes a flow of datagrams of a run with this config in: packets and a pair of addresses, and no socket.
     pub fn add_datagrams(&mut self, flow: &DatagramFlow, config: &Config) {
         self.need.connections += 1;
-        let Datagrams { pacing, gap, start, stop, .. } = flow.within(config.window);
+        let Datagrams { pacing, gap, start, stop, answered, .. } = flow.within(config.window);
         let busy = match pacing {
             Pacing::Constant | Pacing::Poisson => 1.0,
             Pacing::OnOff { on, off } => {
@@ -141,7 +141,8 @@ impl Planner {
                 return;
             }
         };
-        self.datagrams += busy * stop.since(start).as_secs_f64() / gap.as_secs_f64().max(1e-9);
+        let each = if answered { 2.0 } else { 1.0 };
+        self.datagrams += each * busy * stop.since(start).as_secs_f64() / gap.as_secs_f64().max(1e-9);
     }
 
     /// What they need in a run with this config.
@@ -356,6 +357,7 @@ mod tests {
                 payload: constant(100.0),
                 start: Time::ZERO + Duration::from_secs(5),
                 stop: Time::MAX,
+                answered: false,
             },
         };
         let mut planner = Planner::default();

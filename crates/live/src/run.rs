@@ -8,9 +8,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use flowloom_core::play::Datagrams;
-use flowloom_core::record::{Record, Recorder};
+use flowloom_core::record::{ProbeRecord, Record, Recorder};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, Host, LinkSide, PerSide, Side};
+use flowloom_core::workload::{ConnectionVector, Host, LinkSide, PerSide, Protocol, Side};
 
 use flowloom_sim::{Classed, Config, DatagramFlow, Origin, Progress, RunError, Starts, Summary};
 
@@ -69,7 +69,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     mut progress: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<(Summary, Observed), LiveError<W, R::Error>> {
     let standing = Here::stand(config, options, possible(config)?)?;
-    play_on(standing, vectors, config, options, recorder, &mut progress)
+    play_on(standing, true, vectors, config, options, recorder, &mut progress)
 }
 
 /// The same on other hosts, which have their kernels say what they cannot do.
@@ -86,11 +86,12 @@ pub fn run_remote<W, R: Recorder, C: Into<Classed>>(
 ) -> Result<(Summary, Observed), LiveError<W, R::Error>> {
     config.validate()?;
     let standing = RemoteBackend::stand(config, options, Settings::for_remote(&config.classes)?, hosts)?;
-    play_on(standing, vectors, config, options, recorder, &mut progress)
+    play_on(standing, false, vectors, config, options, recorder, &mut progress)
 }
 
 fn play_on<G: Backend, W, R: Recorder, C: Into<Classed>>(
     standing: Standing<G>,
+    has_one_clock: bool,
     vectors: impl IntoIterator<Item = Result<C, W>>,
     config: &Config,
     options: &Options,
@@ -126,6 +127,7 @@ fn play_on<G: Backend, W, R: Recorder, C: Into<Classed>>(
         guests: Guests::default(),
         guest: None,
         stopped: None,
+        has_one_clock,
     };
     live.next = live.starts.next(config)?;
     live.assign_until(Time::ZERO + AHEAD)?;
@@ -217,6 +219,8 @@ struct Live<'a, V, R> {
     guest: Option<ExitStatus>,
     /// When workers were told to end.
     stopped: Option<Time>,
+    /// Whether both sides are on this host, so that one-way delays are known.
+    has_one_clock: bool,
 }
 
 impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_, V, R> {
@@ -264,7 +268,8 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
         loop {
             let first = self.next.as_ref().map_or(Time::MAX, |next| next.0).min(horizon);
             if let Some(flow) = self.flows.next_if(|flow| flow.datagrams.start <= first) {
-                let origin = Origin::Source { endless_until: None };
+                let origin =
+                    if flow.datagrams.answered { Origin::Probe } else { Origin::Source { endless_until: None } };
                 let classed = Classed { vector: flow.vector(), class: flow.class, origin };
                 self.assign(flow.datagrams.start, classed, Some(flow.within(self.config.window)))?;
             } else if let Some((at, classed)) = self.next.take_if(|(at, _)| *at <= horizon) {
@@ -302,6 +307,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
         let (in_progress, endless_until) = match classed.origin {
             Origin::Workload { in_progress } => (in_progress, None),
             Origin::Source { endless_until } => (false, endless_until),
+            Origin::Probe => (false, None),
         };
         let initiator_side = classed.vector.initiator_side;
         let hosts = self.addressing.hosts(serial, host_numbers(&classed.vector));
@@ -419,7 +425,9 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
             self.summary.connections.started -= u64::from(matches!(over.classed.origin, Origin::Workload { .. }));
             return Ok(());
         }
-        over.judge(&mut self.summary.plausibility, self.config);
+        if over.classed.origin != Origin::Probe {
+            over.judge(&mut self.summary.plausibility, self.config);
+        }
         let counts = &mut self.summary.classes[usize::from(over.record.class)];
         match over.classed.origin {
             Origin::Workload { .. } => {
@@ -435,7 +443,19 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
             Origin::Source { .. } => {
                 let source = over.source();
                 counts.add(&source);
+                if over.classed.vector.protocol == Protocol::Tcp {
+                    counts.add_sharing(&over.record, self.config.results());
+                }
                 self.recorder.record(Record::Source { source: &source })
+            }
+            Origin::Probe => {
+                counts.add(&over.source());
+                let clocked = |probe: ProbeRecord| match self.has_one_clock {
+                    true => probe,
+                    false => ProbeRecord { there: None, back: None, ..probe },
+                };
+                let mut probes = over.probes().into_iter().map(clocked);
+                probes.try_for_each(|probe| self.recorder.record(Record::Probe { probe: &probe }))
             }
         }
     }

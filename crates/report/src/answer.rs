@@ -1,13 +1,16 @@
 //! The table that answers the question first, for terminal and report alike.
 
 use flowloom_core::units::three_digits;
+use flowloom_core::workload::LinkSide;
 use flowloom_store::run_folder::Point;
 
 use crate::compare::{
     Comparison, Group, Judgement, Options, Verdict, compare_group_with_original, compare_groups, compare_with_original,
+    has_one_original,
 };
 use crate::conclusion::Conclusion;
 use crate::connections::Connections;
+use crate::directions::Directions;
 use crate::loops::Feedback;
 use crate::metric::Metric;
 use crate::run::Run;
@@ -23,6 +26,8 @@ pub struct Answer {
     pub columns: Vec<String>,
     /// The rows.
     pub rows: Vec<AnswerRow>,
+    /// What its directions are called.
+    pub directions: Directions,
     /// One per column after the first that has something to be compared with.
     pub comparisons: Vec<Comparison>,
     /// Whether the first column is the original. Then everything is measured at the monitor, else at the endpoints.
@@ -34,7 +39,7 @@ pub struct Answer {
 /// One quantity, a value per column.
 pub struct AnswerRow {
     /// Which.
-    pub name: &'static str,
+    pub name: String,
     /// The metric; `None` where connections are counted.
     pub metric: Option<Metric>,
     /// What of it: `p50 / p99`.
@@ -106,6 +111,11 @@ impl Answer {
         Answer::of_groups(&variants.iter().map(Group::from).collect::<Vec<_>>(), beside_original.collect())
     }
 
+    /// Whether the answer of `variants` sets a replay beside its original, as [`Answer::of_variants`] decides.
+    pub(crate) fn is_with_original(variants: &[Variant]) -> bool {
+        matches!(variants, [only] if has_one_original(Group::from(only)))
+    }
+
     fn of_groups(groups: &[Group<'_>], beside_original: Vec<Comparison>) -> Answer {
         let with_original = groups.len() == 1 && !beside_original.is_empty();
         let (comparisons, fidelity) = match with_original {
@@ -135,17 +145,22 @@ impl Answer {
             row(&points, &comparisons, "response time", "p50 / p99", Metric::ResponseTime, quantiles),
             row(&points, &comparisons, "active connections", "mean / max", Metric::ActiveConnections, mean_and_max),
         ]);
-        for metric in [Metric::ThroughputFromLeft, Metric::ThroughputFromRight] {
-            let name = if metric == Metric::ThroughputFromLeft { "throughput to right" } else { "throughput to left" };
-            rows.push(row(&points, &comparisons, name, "mean", metric, mean));
+        let directions = Directions::of_runs(groups.iter().flat_map(|group| group.runs));
+        for (metric, from) in
+            [(Metric::ThroughputFromLeft, LinkSide::Left), (Metric::ThroughputFromRight, LinkSide::Right)]
+        {
+            rows.push(row(&points, &comparisons, &directions.row("throughput", from), "mean", metric, mean));
         }
-        for metric in [Metric::QueueDelayFromLeft, Metric::QueueDelayFromRight] {
-            let name =
-                if metric == Metric::QueueDelayFromLeft { "queue delay to right" } else { "queue delay to left" };
+        for (metric, from) in
+            [(Metric::QueueDelayFromLeft, LinkSide::Left), (Metric::QueueDelayFromRight, LinkSide::Right)]
+        {
+            rows.push(row(&points, &comparisons, &directions.row("queue delay", from), "p50 / p99", metric, quantiles));
+        }
+        for (name, metric) in [("probe round trip", Metric::ProbeRoundTrip), ("probe request", Metric::ProbeRequest)] {
             rows.push(row(&points, &comparisons, name, "p50 / p99", metric, quantiles));
         }
         rows.retain(|row| row.values.iter().any(|value| value != NOTHING));
-        Answer { feedback, columns, rows, comparisons, with_original, fidelity }
+        Answer { feedback, columns, rows, directions, comparisons, with_original, fidelity }
     }
 }
 
@@ -178,13 +193,13 @@ fn connections_row(groups: &[Group<'_>], with_original: bool) -> AnswerRow {
     };
     let values: Vec<String> = original.into_iter().chain(groups.iter().map(ended)).collect();
     let distances = vec![None; values.len().saturating_sub(1)];
-    AnswerRow { name: "connections", metric: None, statistic: "", values, distances }
+    AnswerRow { name: "connections".to_owned(), metric: None, statistic: "", values, distances }
 }
 
 fn row(
     points: &[(&[Run], Point)],
     comparisons: &[Comparison],
-    name: &'static str,
+    name: &str,
     statistic: &'static str,
     metric: Metric,
     show: fn(Metric, &Sample) -> Option<String>,
@@ -213,6 +228,7 @@ fn row(
             ratio,
         })
     };
+    let name = name.to_owned();
     AnswerRow { name, metric: Some(metric), statistic, values, distances: comparisons.iter().map(distance).collect() }
 }
 

@@ -8,7 +8,7 @@ use flowloom_models::lrd::{
     self, Fits, Hurst, Octave, Wavelet, bandwidth, fit, local_whittle, logscale, rescaled_range, variance_time, whittle,
 };
 use flowloom_store::run_folder::Point;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::metric::Unit;
 use crate::run::{Arrivals, Measurements};
@@ -21,6 +21,37 @@ const LONG: Duration = Duration::from_secs(1);
 const FIRST_OCTAVE: u32 = 4;
 /// Blocks that estimates in the frequency domain look at, at most: they cost time, and what is slow is in the long blocks.
 const MOST_BLOCKS: usize = 1 << 15;
+
+/// How Hurst parameters are estimated, where an experiment says so (`measure.hurst`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HurstChoice {
+    /// The shortest time scale of the fit, in nanoseconds; null: the octave is chosen, from 1 s on.
+    pub from_ns: Option<u64>,
+    /// The longest time scale of the fit, in nanoseconds; null: that of the last octave with eight coefficients.
+    pub to_ns: Option<u64>,
+    /// Vanishing moments of the wavelet; null: 3.
+    pub moments: Option<u32>,
+}
+
+impl HurstChoice {
+    fn wavelet(self) -> Wavelet {
+        let moments = self.moments.unwrap_or_else(|| Wavelet::default().moments());
+        Wavelet::ALL.into_iter().find(|wavelet| wavelet.moments() == moments).unwrap_or_default()
+    }
+
+    /// The fit to use of a diagram; `None` if it has too few octaves.
+    fn fit(self, bin: Duration, octaves: &[Octave]) -> Option<Hurst> {
+        if self.from_ns.is_none() && self.to_ns.is_none() {
+            return Fits::new(octaves, earliest(bin)).chosen().copied();
+        }
+        let known = lrd::last_octave(octaves)?;
+        let is_long = |octave: &u32| self.from_ns.map_or(*octave >= earliest(bin), |from| scale(bin, *octave) >= from);
+        let first = (1..=known).find(is_long)?;
+        let last = (1..=known).rfind(|octave| self.to_ns.is_none_or(|to| scale(bin, *octave) <= to))?;
+        fit(octaves, first, last)
+    }
+}
 
 /// Dependence of a run's traffic.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -47,7 +78,7 @@ pub struct TrafficDependence {
 /// How counts vary from time scale to time scale.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scaling {
-    /// The logscale diagram, with the wavelet of three vanishing moments.
+    /// The logscale diagram, with the wavelet of three vanishing moments where nobody chose another.
     pub octaves: Vec<OctaveEnergy>,
     /// The Hurst parameter from the octaves that were chosen; null if there are too few.
     pub hurst: Option<HurstFit>,
@@ -216,35 +247,36 @@ pub struct PartOfWindow {
 }
 
 impl Dependence {
-    /// That of a run's traffic.
-    pub fn of(measured: &Measurements) -> Dependence {
-        let at = |point| measured.arrivals(point).map(TrafficDependence::of);
+    /// That of a run's traffic, with Hurst parameters estimated so.
+    pub fn of(measured: &Measurements, choice: HurstChoice) -> Dependence {
+        let at = |point| measured.arrivals(point).map(|arrivals| TrafficDependence::of(arrivals, choice));
         Dependence { original: at(Point::Original), replay: at(Point::Monitor) }
     }
 }
 
 impl TrafficDependence {
     /// That of the traffic in these bins.
-    pub fn of(arrivals: &Arrivals) -> TrafficDependence {
+    pub fn of(arrivals: &Arrivals, choice: HurstChoice) -> TrafficDependence {
         let packets: Vec<f64> = arrivals.packets.iter().map(|count| f64::from(*count)).collect();
         let bytes: Vec<f64> = arrivals.bytes.iter().map(|bytes| *bytes as f64).collect();
         TrafficDependence {
             bin_ns: arrivals.width.as_nanos(),
             bins: packets.len(),
-            packets: Scaling::of(arrivals.width, &packets),
-            bytes: Scaling::of(arrivals.width, &bytes),
+            packets: Scaling::of(arrivals.width, &packets, choice),
+            bytes: Scaling::of(arrivals.width, &bytes, choice),
         }
     }
 }
 
 impl Scaling {
-    /// That of `counts` in bins of this width.
-    pub fn of(bin: Duration, counts: &[f64]) -> Scaling {
-        let octaves = logscale(counts, Wavelet::Three);
+    /// That of `counts` in bins of this width, with the Hurst parameter estimated so.
+    pub fn of(bin: Duration, counts: &[f64], choice: HurstChoice) -> Scaling {
+        let octaves = logscale(counts, choice.wavelet());
         let fits = Fits::new(&octaves, earliest(bin));
+        let chosen = choice.fit(bin, &octaves);
         let mut scaling = Scaling {
             octaves: octaves.iter().map(|octave| OctaveEnergy::of(bin, octave)).collect(),
-            hurst: fits.chosen().map(|hurst| HurstFit::of(bin, hurst)),
+            hurst: chosen.as_ref().map(|hurst| HurstFit::of(bin, hurst)),
             unknown: None,
             warnings: Vec::new(),
             fits: fits.all.iter().map(|hurst| HurstFit::of(bin, hurst)).collect(),
@@ -252,33 +284,34 @@ impl Scaling {
             others: None,
             stationarity: None,
         };
-        let Some(hurst) = fits.chosen() else {
-            scaling.unknown = Some(why_unknown(bin, counts));
+        let Some(hurst) = &chosen else {
+            scaling.unknown = Some(why_unknown(bin, counts, choice));
             return scaling;
         };
-        scaling.by_vanishing_moments = Wavelet::ALL.map(|wavelet| moments_fit(counts, wavelet, hurst)).to_vec();
+        let of_moments = |wavelet| moments_fit(counts, wavelet, hurst, choice.wavelet());
+        scaling.by_vanishing_moments = Wavelet::ALL.map(of_moments).to_vec();
         scaling.others = OtherEstimates::of(bin, counts, hurst.octaves.0);
         scaling.stationarity = Stationarity::of(bin, counts, hurst);
-        scaling.warnings = warnings(bin, hurst, fits.is_straight(), scaling.stationarity.as_ref());
+        let is_straight = hurst.p.is_some_and(|p| p >= REJECTED);
+        scaling.warnings = warnings(bin, hurst, is_straight, scaling.stationarity.as_ref());
         scaling
     }
 }
 
 impl Arrivals {
-    /// The Hurst parameter of the numbers of packets, from the octaves that [`Scaling`] chooses; `None` if there are too few bins.
-    pub fn hurst_of_packets(&self) -> Option<HurstFit> {
-        hurst(self.width, &self.packets.iter().map(|packets| f64::from(*packets)).collect::<Vec<_>>())
+    /// The Hurst parameter of the numbers of packets, estimated so; `None` if there are too few bins.
+    pub fn hurst_of_packets(&self, choice: HurstChoice) -> Option<HurstFit> {
+        hurst(self.width, &self.packets.iter().map(|packets| f64::from(*packets)).collect::<Vec<_>>(), choice)
     }
 
     /// The same of the bytes.
-    pub fn hurst_of_bytes(&self) -> Option<HurstFit> {
-        hurst(self.width, &self.bytes.iter().map(|bytes| *bytes as f64).collect::<Vec<_>>())
+    pub fn hurst_of_bytes(&self, choice: HurstChoice) -> Option<HurstFit> {
+        hurst(self.width, &self.bytes.iter().map(|bytes| *bytes as f64).collect::<Vec<_>>(), choice)
     }
 }
 
-fn hurst(bin: Duration, counts: &[f64]) -> Option<HurstFit> {
-    let fits = Fits::new(&logscale(counts, Wavelet::Three), earliest(bin));
-    fits.chosen().map(|hurst| HurstFit::of(bin, hurst))
+fn hurst(bin: Duration, counts: &[f64], choice: HurstChoice) -> Option<HurstFit> {
+    choice.fit(bin, &logscale(counts, choice.wavelet())).map(|hurst| HurstFit::of(bin, &hurst))
 }
 
 /// Time scale of an octave.
@@ -291,11 +324,17 @@ pub(crate) fn earliest(bin: Duration) -> u32 {
     (FIRST_OCTAVE..).find(|octave| scale(bin, *octave) >= LONG.as_nanos()).unwrap_or(FIRST_OCTAVE)
 }
 
-fn why_unknown(bin: Duration, counts: &[f64]) -> String {
+fn why_unknown(bin: Duration, counts: &[f64], choice: HurstChoice) -> String {
     if counts.iter().all(|count| *count == counts[0]) && !counts.is_empty() {
         return "all bins hold the same, so that nothing varies".to_owned();
     }
     let width = Unit::Time.show(bin.as_nanos() as f64);
+    if choice.from_ns.or(choice.to_ns).is_some() {
+        return format!(
+            "{} bins of {width} have too few octaves with eight coefficients within measure.hurst: widen it",
+            counts.len()
+        );
+    }
     format!(
         "{} bins of {width} have fewer than three octaves with eight coefficients: use a longer run, or finer bins",
         counts.len()
@@ -335,9 +374,10 @@ impl HurstFit {
     }
 }
 
-fn moments_fit(counts: &[f64], wavelet: Wavelet, hurst: &Hurst) -> MomentsFit {
+/// The fit with another wavelet over the octaves of `hurst`, which is that of the wavelet `own`.
+fn moments_fit(counts: &[f64], wavelet: Wavelet, hurst: &Hurst, own: Wavelet) -> MomentsFit {
     let found = match wavelet {
-        Wavelet::Three => Some(*hurst),
+        _ if wavelet == own => Some(*hurst),
         other => fit(&logscale(counts, other), hurst.octaves.0, hurst.octaves.1),
     };
     MomentsFit {
@@ -428,7 +468,7 @@ mod tests {
 
     #[test]
     fn long_memory_is_found_above_a_second() {
-        let found = Scaling::of(Duration::from_millis(100), &noise(0.8, 1 << 16));
+        let found = Scaling::of(Duration::from_millis(100), &noise(0.8, 1 << 16), HurstChoice::default());
         let hurst = found.hurst.unwrap();
         assert!(hurst.first_octave >= 4 && hurst.scales_ns[0] == 100_000_000 << hurst.first_octave, "{hurst:?}");
         assert!(hurst.interval.holds(0.8) && hurst.interval.high < 0.9, "{hurst:?}");
@@ -451,13 +491,30 @@ mod tests {
     }
 
     #[test]
+    fn octaves_and_moments_are_chosen() {
+        let counts = noise(0.8, 1 << 16);
+        let of = |choice| Scaling::of(Duration::from_millis(100), &counts, choice);
+        // Of bins of 100 ms octave 5 is 3.2 s, and octave 9 51.2 s.
+        let choice = HurstChoice { from_ns: Some(3_000_000_000), to_ns: Some(52_000_000_000), moments: Some(1) };
+        let found = of(choice).hurst.unwrap();
+        assert_eq!((found.first_octave, found.last_octave), (5, 9));
+        let usual = of(HurstChoice::default());
+        let same = usual.fits.iter().find(|fit| fit.first_octave == 5).unwrap();
+        assert!(found.h != same.h && (found.h - same.h).abs() < 0.1, "{found:?} and {same:?}");
+        let three = HurstChoice { moments: Some(3), ..HurstChoice::default() };
+        assert_eq!(of(three), usual);
+        let none = of(HurstChoice { to_ns: Some(300_000_000), ..choice });
+        assert!(none.hurst.is_none() && none.unknown.unwrap().contains("within measure.hurst"));
+    }
+
+    #[test]
     fn short_windows_and_changes_are_told() {
-        let short = Scaling::of(Duration::from_millis(1), &noise(0.8, 4_096));
+        let short = Scaling::of(Duration::from_millis(1), &noise(0.8, 4_096), HurstChoice::default());
         let [warning, ..] = &short.warnings[..] else { panic!() };
         assert!(warning.to_string().contains("below some 1 s"), "{warning}");
         let rising: Vec<f64> =
             noise(0.5, 1 << 15).into_iter().enumerate().map(|(t, x)| x + t as f64 / 1_000.0).collect();
-        let found = Scaling::of(Duration::from_millis(100), &rising);
+        let found = Scaling::of(Duration::from_millis(100), &rising, HurstChoice::default());
         assert!(found.warnings.contains(&ScalingWarning::MeanDiffers), "{:?}", found.warnings);
         assert_eq!(
             found.hurst.unwrap().p.map(|p| p >= REJECTED),
@@ -471,7 +528,7 @@ mod tests {
         for (counts, why) in
             [(vec![], "0 bins of 1.00 ms"), (noise(0.5, 40), "40 bins"), (vec![7.0; 5_000], "all bins hold the same")]
         {
-            let found = Scaling::of(Duration::from_millis(1), &counts);
+            let found = Scaling::of(Duration::from_millis(1), &counts, HurstChoice::default());
             assert_eq!(found.hurst, None);
             let unknown = found.unknown.unwrap();
             assert!(unknown.contains(why), "{unknown}");

@@ -8,9 +8,11 @@ use flowloom_core::units::three_digits;
 use flowloom_core::workload::{LinkSide, Payload};
 use flowloom_store::workload::{CopyFacts, PayloadFacts};
 
+use crate::dependence::HurstChoice;
 use crate::loops::Loops;
 use crate::metric::Unit;
 use crate::plausibility::Plausibility;
+use crate::statistics::Shares;
 use crate::words::{counted, thousands};
 
 /// The fields of `run.json`. A driver fills it and passes [`Facts::to_json`] to
@@ -74,6 +76,9 @@ pub struct Facts {
     /// Packets that waited in the queues of the monitored link, or were on it before its monitor, when the run ended; null in runs of earlier
     /// versions.
     pub remaining_packets: Option<u64>,
+    /// How Hurst parameters are estimated, where the experiment says so.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub hurst: HurstChoice,
     /// Classes of connections and sources beside the workload; empty if there is only the workload.
     pub classes: Vec<ClassFacts>,
     /// The nodes and links of the simulated network, and what became of packets there; null where there is no simulator.
@@ -253,6 +258,35 @@ pub struct ClassFacts {
     /// Whether each flow has a number of bytes to send, and is over when they have arrived.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_transfer: bool,
+    /// How its TCP flows shared the link over a common interval; null where fewer than two were active in all of the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<SharingFacts>,
+}
+
+/// How flows shared the link in the window of the results, in all of which each was active (methods C.8).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SharingFacts {
+    /// How many flows.
+    pub flows: u64,
+    /// The mean of the payload that the link carried of each for the first time.
+    pub mean_bytes: f64,
+    /// Jain's index of it; null if none carried anything.
+    pub jain: Option<f64>,
+}
+
+impl SharingFacts {
+    /// Of so many flows, the sum of their bytes and that of their squares; `None` of fewer than two, as one is always fair.
+    pub fn new(flows: u64, bytes: f64, squares: f64) -> Option<SharingFacts> {
+        SharingFacts::of(&Shares::of_sums(flows, bytes, squares))
+    }
+
+    /// Of flows with these bytes; `None` of fewer than two.
+    pub(crate) fn of(shares: &Shares) -> Option<SharingFacts> {
+        let jain = Some(shares.jain()).filter(|index| index.is_finite());
+        let mean_bytes = shares.mean().filter(|_| shares.count() > 1)?;
+        Some(SharingFacts { flows: shares.count(), mean_bytes, jain })
+    }
 }
 
 /// A link in one direction.
@@ -348,16 +382,28 @@ pub struct HostFacts {
     pub host: BTreeMap<String, String>,
 }
 
+fn is_usual(choice: &HurstChoice) -> bool {
+    *choice == HurstChoice::default()
+}
+
 /// What [`ClassFacts::kind`] says of the workload's classes.
 const WORKLOAD: &str = "workload";
 
 /// What [`ClassFacts::kind`] says of the workload's datagrams.
 pub const AS_SEEN: &str = "UDP and QUIC of the workload, as seen";
 
+/// What [`ClassFacts::kind`] says of probes.
+pub const PROBES: &str = "probes of the latency under load";
+
 impl ClassFacts {
+    /// Whether it is of probes, which are neither workload nor sources.
+    pub fn is_of_probes(&self) -> bool {
+        self.kind == PROBES
+    }
+
     /// Whether it is the workload's, datagrams among it.
     pub fn is_of_workload(&self) -> bool {
-        !self.is_source() || self.kind == AS_SEEN
+        self.kind == WORKLOAD || self.kind == AS_SEEN
     }
 
     /// Segments that were sent again, or the shares of datagrams that were dropped and that waited at the end, in words.
@@ -389,7 +435,7 @@ impl ClassFacts {
 
     /// Whether it is a source beside the workload.
     pub fn is_source(&self) -> bool {
-        self.kind != WORKLOAD
+        self.kind != WORKLOAD && !self.is_of_probes()
     }
 }
 
@@ -409,9 +455,9 @@ impl Facts {
         self.classes.iter().filter(|class| class.is_source())
     }
 
-    /// Whether nothing was replayed: only sources sent.
+    /// Whether nothing was replayed: only sources sent, or probes.
     pub fn has_only_sources(&self) -> bool {
-        self.original.is_none() && self.sources().next().is_some()
+        self.original.is_none() && self.classes.iter().any(|class| class.kind != WORKLOAD)
     }
 
     /// The last part of [`Self::source`], for sentences; `None` if it is left out.

@@ -1,8 +1,10 @@
-//! How fairly flows that last share the network: Jain's index (methods C.8).
+//! How fairly flows that last share the network: Jain's index (methods C.8), over the lifetime of each, and over the window of those that
+//! were active in all of it.
 
 use std::collections::BTreeMap;
 
 use flowloom_core::record::{Outcome, SourceRecord};
+use flowloom_core::time::Time;
 use flowloom_core::workload::Protocol;
 use flowloom_store::run_folder::ConnectionRow;
 
@@ -18,6 +20,8 @@ pub(crate) struct Fairness {
     pub(crate) connections: Shares,
     /// TCP flows of sources, by their source's place in `classes`.
     pub(crate) sources: BTreeMap<u16, Shares>,
+    /// Payload bytes in the window of replayed connections of a megabyte and more that were active in all of it.
+    pub(crate) in_window: Shares,
 }
 
 impl Fairness {
@@ -27,6 +31,17 @@ impl Fairness {
         let time = row.endpoint_duration.map_or(0.0, |duration| duration.as_secs_f64());
         if row.outcome == Outcome::Completed && bytes >= BULK && time > 0.0 {
             self.connections.add(8.0 * bytes as f64 / time);
+        }
+    }
+
+    /// Takes a connection that began in the window or before, for the common interval.
+    pub(crate) fn connection_in(&mut self, row: &ConnectionRow, window: (Time, Time)) {
+        let is_broken = matches!(row.outcome, Outcome::Reset | Outcome::GaveUp);
+        let start = row.syn_sent.unwrap_or(row.start);
+        let is_active = start <= window.0 && !is_broken && row.closed.is_none_or(|closed| closed >= window.1);
+        if let Some(bytes) = row.carried_bytes.filter(|_| is_active && row.initiator_bytes + row.acceptor_bytes >= BULK)
+        {
+            self.in_window.add(bytes as f64);
         }
     }
 

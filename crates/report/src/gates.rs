@@ -45,7 +45,8 @@ pub fn gates(run: &Run) -> Vec<Gate> {
     let (sources, received) = (sum(|source| source.started), measured.source_bytes());
     // A live run without a workload is there for programs of the user's.
     let guests = if run.facts.live.is_some() { measured.carried_packets.iter().sum::<u64>() } else { 0 };
-    let is_void = nothing_arrived(run) && received + guests == 0;
+    let probes = measured.probes.answered();
+    let is_void = nothing_arrived(run) && received + guests + probes == 0;
     // Of sources all that arrived is counted, the drain's included.
     let is_outside = started == 0 && measured.carried_packets != [0, 0] && !measured.carried_in_window;
     [
@@ -53,7 +54,7 @@ pub fn gates(run: &Run) -> Vec<Gate> {
             name: "something happened",
             verdict: if !is_void
                 && !is_outside
-                && (ended > 0 || measured.delivered_bytes > 0 || (started == 0 && received + guests > 0))
+                && (ended > 0 || measured.delivered_bytes > 0 || (started == 0 && received + guests + probes > 0))
             {
                 Accounted::Valid
             } else {
@@ -62,6 +63,7 @@ pub fn gates(run: &Run) -> Vec<Gate> {
             found: match (started, sources) {
                 _ if is_void => format!("no byte of {} arrived", counted(started, "connection")),
                 _ if is_outside => "no packet passed the link in the window".to_owned(),
+                (0, 0) if probes > 0 => format!("{} answered", counted(probes, "probe")),
                 (0, 0) if guests > 0 => format!("{} of other programs", counted(guests, "packet")),
                 (0, 1..) => {
                     format!("{} of sources delivered {}", counted(sources, "flow"), Unit::Bytes.show(received as f64))
@@ -402,13 +404,15 @@ fn captured_twice(facts: &Facts) -> Option<Warning> {
 
 /// Says that many datagrams of a class were dropped.
 fn dropped_datagrams(class: &ClassFacts) -> Option<Warning> {
-    let share = class.dropped_share().filter(|share| *share > MOST_DROPPED && class.sent_datagrams >= LEAST_PACKETS)?;
+    // Probes have a share of their own.
+    let share = class.dropped_share().filter(|_| !class.is_of_probes());
+    let share = share.filter(|share| *share > MOST_DROPPED && class.sent_datagrams >= LEAST_PACKETS)?;
     Some(Warning::DroppedDatagrams { class: class.name.clone(), share, link: class.datagrams_dropped_at.clone() })
 }
 
 /// Says that many datagrams of a class were on their way when the run ended.
 fn waiting_datagrams(class: &ClassFacts) -> Option<Warning> {
-    let share = class.waiting_share().filter(|share| *share > UNFINISHED_SHARE)?;
+    let share = class.waiting_share().filter(|share| *share > UNFINISHED_SHARE && !class.is_of_probes())?;
     Some(Warning::WaitingDatagrams { class: class.name.clone(), datagrams: class.waiting_datagrams(), share })
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `run`, `load`, `facts` | a run's measurements, read from its folder; what run.json says of it |
 //! | `class`, `active`, `arrivals`, `exchanges`, `silent`, `sojourn` | values by kind of connection; active connections over time; traffic in bins; exchanges that did not end; flows that never sent; queue delays |
+//! | `probes` | latency under load |
 //! | `replications` | several seeds in one answer |
 //! | `quantities`, `connections`, `summary`, `text`, `words` | a run in numbers; in words; counts in words |
 //! | `scalars` | a run as numbers with stable names, for sweeps |
@@ -18,6 +19,7 @@
 //! | `fit`, `overhead` | fitted distributions and models; what framings cost |
 //! | `export` | results in other tools' forms |
 //! | `html` | the page: figures, script, where numbers are from |
+//! | `plot` | the same figures as SVG, PDF and PNG |
 
 #![forbid(unsafe_code)]
 
@@ -32,6 +34,7 @@ pub mod conclusion;
 mod connections;
 pub mod dependence;
 pub mod describe;
+pub mod directions;
 mod exchanges;
 pub mod explain;
 pub mod export;
@@ -46,6 +49,8 @@ pub mod marginals;
 pub mod metric;
 pub mod overhead;
 pub mod plausibility;
+pub mod plot;
+mod probes;
 pub mod quantities;
 pub mod replications;
 mod responses;
@@ -70,6 +75,7 @@ pub use conclusion::Conclusion;
 pub use connections::Connections;
 pub use facts::{Facts, HostFacts, Original};
 pub use load::LoadError;
+pub use probes::ProbesOfKind;
 pub use run::Run;
 pub use summary::Summary;
 pub use variant::Variant;

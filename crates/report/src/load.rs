@@ -81,6 +81,9 @@ impl Run {
         if folder.has_sojourn()? {
             folder.sojourn()?.try_for_each(|row| row.map(|row| measured.sojourn(&row)))?;
         }
+        if folder.has_probes()? {
+            folder.probes()?.try_for_each(|row| row.map(|row| measured.probe(&row)))?;
+        }
         folder.drops()?.try_for_each(|row| row.map(|row| measured.drop(&row)))?;
         measured.finish();
         let name = folder.path().file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into());

@@ -4,8 +4,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use flowloom_core::record::ProbeKind;
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
+use flowloom_core::workload::LinkSide;
 
 use crate::statistics::{Quantile, Tolerance};
 
@@ -39,6 +41,10 @@ pub enum Metric {
     QueueDelayFromLeft,
     /// The same from right to left.
     QueueDelayFromRight,
+    /// From a probe's datagram to its answer (methods C.11).
+    ProbeRoundTrip,
+    /// From the SYN of a probe to the last byte of its response (methods C.11).
+    ProbeRequest,
 }
 
 /// What values of a metric are.
@@ -60,7 +66,7 @@ pub enum Unit {
 
 impl Metric {
     /// All that can be compared, in the order of the report.
-    pub const ALL: [Metric; 13] = [
+    pub const ALL: [Metric; 15] = [
         Metric::Duration,
         Metric::ResponseTime,
         Metric::ActiveConnections,
@@ -74,6 +80,8 @@ impl Metric {
         Metric::QueueFromRight,
         Metric::QueueDelayFromLeft,
         Metric::QueueDelayFromRight,
+        Metric::ProbeRoundTrip,
+        Metric::ProbeRequest,
     ];
 
     /// Its name in options and files.
@@ -92,6 +100,8 @@ impl Metric {
             Metric::QueueFromRight => "queue_from_right",
             Metric::QueueDelayFromLeft => "queue_delay_from_left",
             Metric::QueueDelayFromRight => "queue_delay_from_right",
+            Metric::ProbeRoundTrip => "probe_round_trip",
+            Metric::ProbeRequest => "probe_request",
         }
     }
 
@@ -111,7 +121,24 @@ impl Metric {
             Metric::QueueFromRight => "queue lengths from right to left",
             Metric::QueueDelayFromLeft => "queue delays from left to right",
             Metric::QueueDelayFromRight => "queue delays from right to left",
+            Metric::ProbeRoundTrip => "round trips of probes",
+            Metric::ProbeRequest => "requests of probes",
         }
+    }
+
+    /// The side of the link that its packets come from; `None` where it is not about a direction.
+    pub fn from(self) -> Option<LinkSide> {
+        match self {
+            Metric::ThroughputFromLeft | Metric::QueueFromLeft | Metric::QueueDelayFromLeft => Some(LinkSide::Left),
+            Metric::ThroughputFromRight | Metric::QueueFromRight | Metric::QueueDelayFromRight => Some(LinkSide::Right),
+            _ => None,
+        }
+    }
+
+    /// [`Self::plural`] without its direction.
+    pub fn quantity(self) -> &'static str {
+        let whole = self.plural();
+        whole.split_once(" from ").map_or(whole, |(quantity, _)| quantity)
     }
 
     /// Its unit.
@@ -121,7 +148,9 @@ impl Metric {
             | Metric::ResponseTime
             | Metric::RoundTripTime
             | Metric::QueueDelayFromLeft
-            | Metric::QueueDelayFromRight => Unit::Time,
+            | Metric::QueueDelayFromRight
+            | Metric::ProbeRoundTrip
+            | Metric::ProbeRequest => Unit::Time,
             Metric::ThroughputFromLeft | Metric::ThroughputFromRight | Metric::Goodput => Unit::Rate,
             Metric::ActiveConnections | Metric::QueueFromLeft | Metric::QueueFromRight => Unit::Count,
             Metric::PacketArrivals => Unit::PacketRate,
@@ -145,7 +174,9 @@ impl Metric {
             | Metric::QueueFromRight
             | Metric::QueueDelayFromLeft
             | Metric::QueueDelayFromRight => true,
-            Metric::Duration
+            Metric::ProbeRoundTrip
+            | Metric::ProbeRequest
+            | Metric::Duration
             | Metric::ResponseTime
             | Metric::ActiveConnections
             | Metric::ThroughputFromLeft
@@ -157,6 +188,20 @@ impl Metric {
         }
     }
 
+    /// Whether it is of probes, which an original has none of.
+    pub fn is_of_probes(self) -> bool {
+        self.probe_kind().is_some()
+    }
+
+    /// The kind of probes that it is of.
+    pub(crate) fn probe_kind(self) -> Option<ProbeKind> {
+        match self {
+            Metric::ProbeRoundTrip => Some(ProbeKind::Datagram),
+            Metric::ProbeRequest => Some(ProbeKind::Request),
+            _ => None,
+        }
+    }
+
     /// Whether its values are one series over time, of which the mean says most.
     pub fn is_series(self) -> bool {
         match self {
@@ -165,7 +210,9 @@ impl Metric {
             | Metric::RoundTripTime
             | Metric::AduSize
             | Metric::QueueDelayFromLeft
-            | Metric::QueueDelayFromRight => false,
+            | Metric::QueueDelayFromRight
+            | Metric::ProbeRoundTrip
+            | Metric::ProbeRequest => false,
             Metric::ActiveConnections
             | Metric::ThroughputFromLeft
             | Metric::ThroughputFromRight

@@ -8,6 +8,7 @@ use flowloom_store::run_folder::Point;
 
 use crate::compare::FEWEST_REPLICATIONS;
 use crate::conclusion::Conclusion;
+use crate::directions::Directions;
 use crate::metric::Metric;
 use crate::run::Run;
 use crate::statistics::{Estimate, Interval, Statistic};
@@ -18,7 +19,7 @@ use crate::worst::WorstVerdict;
 const CONFIDENCE: f64 = 0.95;
 
 /// What is told of each metric.
-const ROWS: [(Metric, Statistic); 12] = [
+const ROWS: [(Metric, Statistic); 16] = [
     (Metric::Duration, Statistic::Quantile(0.5)),
     (Metric::Duration, Statistic::Quantile(0.99)),
     (Metric::ResponseTime, Statistic::Quantile(0.5)),
@@ -31,6 +32,10 @@ const ROWS: [(Metric, Statistic); 12] = [
     (Metric::QueueDelayFromLeft, Statistic::Quantile(0.99)),
     (Metric::QueueDelayFromRight, Statistic::Quantile(0.5)),
     (Metric::QueueDelayFromRight, Statistic::Quantile(0.99)),
+    (Metric::ProbeRoundTrip, Statistic::Quantile(0.5)),
+    (Metric::ProbeRoundTrip, Statistic::Quantile(0.99)),
+    (Metric::ProbeRequest, Statistic::Quantile(0.5)),
+    (Metric::ProbeRequest, Statistic::Quantile(0.99)),
 ];
 
 /// A statistic over the seeds, as measured at the ends.
@@ -93,10 +98,15 @@ fn is_one_draw(runs: &[Run]) -> bool {
 /// The rows as a table for the terminal.
 pub fn over_seeds_text(runs: &[Run]) -> String {
     let rows = over_seeds(runs);
+    let directions = Directions::of_runs(runs);
     let mut text = format!("{:36}{:>14}\n", format!("over {} seeds, at the ends", runs.len()), "mean");
+    let range = |row: &OverSeeds| {
+        let Interval { low, high } = row.interval.unwrap_or(row.range);
+        format!("[{}, {}]", row.metric.unit().show(low), row.metric.unit().show(high))
+    };
+    let width = rows.iter().map(|row| range(row).chars().count()).max().unwrap_or(0);
     for row in &rows {
         let show = |value: f64| row.metric.unit().show(value);
-        let Interval { low, high } = row.interval.unwrap_or(row.range);
         let how = match row.interval {
             Some(_) => "95 % interval".to_owned(),
             None if row.n < runs.len() => format!("least to most of {}", row.n),
@@ -104,9 +114,9 @@ pub fn over_seeds_text(runs: &[Run]) -> String {
             None => "least to most".to_owned(),
         };
         let above = if row.is_bound { "> " } else { "" };
-        let name = format!("{} {}", row.metric.plural(), row.statistic);
+        let name = format!("{} {}", directions.plural(row.metric), row.statistic);
         let value = format!("{above}{}", show(row.mean));
-        let _ = writeln!(text, "{name:36}{value:>14}   [{}, {}]  {how}", show(low), show(high));
+        let _ = writeln!(text, "{name:36}{value:>14}   {:width$}  {how}", range(row));
     }
     if is_one_draw(runs) {
         text.push_str(

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use flowloom_core::record::{
-    DropReason, DropRecord, Outcome, PacketKind, QueueFate, QueueSample, SojournRecord, SourceRecord, Traffic,
+    DropReason, DropRecord, Outcome, PacketKind, ProbeRecord, QueueFate, QueueSample, SojournRecord, SourceRecord,
+    Traffic,
 };
 use flowloom_core::sketch::Sketch;
 use flowloom_core::time::{Duration, Time};
@@ -21,6 +22,7 @@ use crate::exchanges::{Begun, Exchanges};
 use crate::facts::{Facts, HostFacts};
 use crate::fairness::Fairness;
 use crate::metric::Metric;
+use crate::probes::Probes;
 use crate::responses::Responses;
 use crate::silent::Silent;
 use crate::sojourn::SojournTimes;
@@ -162,6 +164,10 @@ pub struct Measurements {
     pub queues: [Queue; 2],
     /// How long packets waited in them.
     pub(crate) sojourns: SojournTimes,
+    /// Latency under load.
+    pub(crate) probes: Probes,
+    /// Packets of probes that were dropped anywhere, which no other count has.
+    pub dropped_probe_packets: u64,
     /// Packets dropped at the monitored link, or lost before the first.
     pub drops: BTreeMap<(DropReason, PacketKind, LinkSide), u64>,
     /// Packets dropped at other links.
@@ -269,6 +275,8 @@ impl Measurements {
             by_direction: BTreeMap::new(),
             queues: [Queue::default(), Queue::default()],
             sojourns: SojournTimes::default(),
+            probes: Probes::default(),
+            dropped_probe_packets: 0,
             drops: BTreeMap::new(),
             dropped_elsewhere: 0,
             dropped_datagrams: 0,
@@ -319,6 +327,7 @@ impl Measurements {
         if !is_over && class.pattern == Pattern::Sequential {
             self.exchanges.watch(row);
         }
+        self.fairness.connection_in(row, self.window);
         if !began {
             return;
         }
@@ -463,6 +472,13 @@ impl Measurements {
         }
     }
 
+    /// Takes a probe.
+    pub fn probe(&mut self, record: &ProbeRecord) {
+        if self.holds(record.sent) {
+            self.probes.add(record);
+        }
+    }
+
     /// Takes a throughput bin. A bin wider than [`Self::bin`] counts where it starts.
     pub fn throughput(&mut self, row: &ThroughputRow) {
         if row.link > 1 {
@@ -535,6 +551,10 @@ impl Measurements {
 
     /// Takes a drop.
     pub fn drop(&mut self, record: &DropRecord) {
+        if ProbeRecord::has(record.connection) {
+            self.dropped_probe_packets += 1;
+            return;
+        }
         self.dropped_datagrams += u64::from(self.datagram_flows.contains(&record.connection));
         if record.link.is_some_and(|link| link > 1) {
             self.dropped_elsewhere += 1;
@@ -547,6 +567,7 @@ impl Measurements {
     pub fn finish(&mut self) {
         self.responses.finish();
         self.finish_unfinished();
+        self.probes.finish(self.last_seen);
         let stretches = std::mem::take(&mut self.stretches);
         let beside: Vec<Time> = std::iter::once(self.window.0).chain(self.jump_to).collect();
         self.clock_jumps = if self.has_clock { jumps(&stretches, &beside) } else { ClockJumps::default() };
@@ -610,6 +631,10 @@ impl Measurements {
             }
             Metric::QueueDelayFromLeft => return self.queue_delay(LinkSide::Left),
             Metric::QueueDelayFromRight => return self.queue_delay(LinkSide::Right),
+            Metric::ProbeRoundTrip | Metric::ProbeRequest => {
+                let kind = metric.probe_kind().filter(|_| point != Point::Original);
+                return kind.map_or_else(Sample::default, |kind| self.probes.times(kind));
+            }
         };
         values.sample(point, of)
     }
@@ -672,7 +697,7 @@ impl Measurements {
         self.clock_jumps != ClockJumps::default()
     }
 
-    /// A metric over time: one value per bin ([`Self::series_bin`]); empty for metrics that are none, for queues, and in a window with
+    /// A metric over time: one value per bin ([`Self::series_bin`]), of probes the mean of those sent in it; empty for metrics that are none, for queues, and in a window with
     /// jumps of the clock.
     pub fn series(&self, metric: Metric, point: Point) -> Vec<f64> {
         if self.has_clock_jumps() {
@@ -711,6 +736,12 @@ impl Measurements {
             | Metric::QueueFromRight
             | Metric::QueueDelayFromLeft
             | Metric::QueueDelayFromRight => Vec::new(),
+            Metric::ProbeRoundTrip | Metric::ProbeRequest => {
+                let kind = metric.probe_kind().filter(|_| point != Point::Original);
+                let bins = self.window.1.since(self.window.0).as_nanos() / self.bin.as_nanos();
+                let series = |kind| self.probes.series(kind, self.window.0, self.bin, bins as usize);
+                kind.map_or_else(Vec::new, series)
+            }
         }
     }
 

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use flowloom_core::record::{QueueFate, TrafficClass};
+use flowloom_core::record::{ProbeKind, QueueFate, TrafficClass};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::LinkSide;
 use flowloom_store::run_folder::Point;
 
-use crate::dependence::HurstFit;
+use crate::dependence::{HurstChoice, HurstFit};
 use crate::marginals::{Marginal, marginals};
 use crate::metric::Metric;
+use crate::probes::KINDS;
 use crate::run::{Arrivals, Measurements, Run};
 use crate::sojourn::{QueueCounts, class_name};
 use crate::statistics::{Quantile, Sample};
@@ -301,6 +302,10 @@ struct Source<'a> {
     rates: [Vec<Marginal>; 2],
     queue_delays: BTreeMap<Place, Sample>,
     queue_counts: BTreeMap<Place, QueueCounts>,
+    /// Times of probes, by kind.
+    probes: [Sample; 2],
+    /// One-way delays of probes, by the side packets come from.
+    one_way: [Sample; 2],
 }
 
 impl Source<'_> {
@@ -322,6 +327,8 @@ impl Source<'_> {
             rates: sides.map(|from| measured.arrivals_from(from).map_or(Vec::new(), marginals)),
             over_time: sides.map(|from| measured.queue_delay_over_time(from)),
             queue_delays: places().map(|place| (place, delays(place))).collect(),
+            probes: KINDS.map(|kind| measured.probes.times(kind)),
+            one_way: sides.map(|from| measured.probes.one_way(from)),
             queue_counts: places().map(|place| (place, measured.sojourns.counts(place.from, place.class))).collect(),
         }
     }
@@ -341,11 +348,11 @@ impl Source<'_> {
     }
 
     /// The Hurst parameter of a direction.
-    fn hurst(&self, place: Place, of: fn(&Arrivals) -> Option<HurstFit>) -> Found {
+    fn hurst(&self, place: Place, of: fn(&Arrivals, HurstChoice) -> Option<HurstFit>) -> Found {
         let arrivals = self.measured().arrivals_from(place.from);
         let found = |arrivals: &Arrivals| Found {
             n: Some(arrivals.packets.len() as u64),
-            ..Found::of(of(arrivals).map(|fit| fit.h))
+            ..Found::of(of(arrivals, self.run.facts.hurst).map(|fit| fit.h))
         };
         arrivals.map_or(Found::default(), found)
     }
@@ -354,6 +361,12 @@ impl Source<'_> {
     fn queue_share(&self, place: Place, of: fn(&QueueCounts) -> u64) -> Found {
         let counts = &self.queue_counts[&place];
         Found { n: Some(counts.offered()), ..Found::share(of(counts), counts.offered()) }
+    }
+
+    /// Lost probes of a kind over lost and answered ones.
+    fn probe_loss(&self, kind: ProbeKind) -> Found {
+        let counts = self.measured().probes.counts(kind);
+        Found { n: Some(counts.sent), ..Found::of(counts.loss_share()) }
     }
 
     fn throughput(&self, from: LinkSide) -> &Sample {
@@ -373,7 +386,7 @@ impl Source<'_> {
 }
 
 /// All quantities, in the order of tables.
-pub const QUANTITIES: [Quantity; 54] = {
+pub const QUANTITIES: [Quantity; 66] = {
     use Better::{Higher, Lower, Neither};
     use ScalarUnit::{Count, MegabitsPerSecond, Milliseconds, One, Packets, PacketsPerSecond, Share};
     use Scope::{Class, Direction, Run};
@@ -729,12 +742,74 @@ pub const QUANTITIES: [Quantity; 54] = {
             let totals = s.measured().all_totals();
             Found::share(totals.delivered_bytes, totals.payload_bytes)
         }),
+        of(
+            "probe_round_trip_mean_ms",
+            Milliseconds,
+            Lower,
+            Run,
+            "mean time from the datagram of a probe to its answer",
+            |s, _| Found::mean_ms(&s.probes[0]),
+        ),
+        of("probe_round_trip_p50_ms", Milliseconds, Lower, Run, "median of the same", |s, _| {
+            Found::quantile_ms(&s.probes[0], 0.5)
+        }),
+        of("probe_round_trip_p95_ms", Milliseconds, Lower, Run, "95 % quantile of the same", |s, _| {
+            Found::quantile_ms(&s.probes[0], 0.95)
+        }),
+        of("probe_round_trip_p99_ms", Milliseconds, Lower, Run, "99 % quantile of the same", |s, _| {
+            Found::quantile_ms(&s.probes[0], 0.99)
+        }),
+        of(
+            "probe_loss_share",
+            Share,
+            Lower,
+            Run,
+            "datagrams of probes that were lost or whose answer was, over those lost and answered",
+            |s, _| s.probe_loss(ProbeKind::Datagram),
+        ),
+        of(
+            "probe_one_way_mean_ms",
+            Milliseconds,
+            Lower,
+            Direction,
+            "mean one-way delay of the datagrams of probes and of their answers",
+            |s, q| Found::mean_ms(&s.one_way[q.from as usize]),
+        ),
+        of("probe_one_way_p99_ms", Milliseconds, Lower, Direction, "99 % quantile of the same", |s, q| {
+            Found::quantile_ms(&s.one_way[q.from as usize], 0.99)
+        }),
+        of(
+            "probe_request_mean_ms",
+            Milliseconds,
+            Lower,
+            Run,
+            "mean time from the SYN of a probe to the last byte of its response",
+            |s, _| Found::mean_ms(&s.probes[1]),
+        ),
+        of("probe_request_p50_ms", Milliseconds, Lower, Run, "median of the same", |s, _| {
+            Found::quantile_ms(&s.probes[1], 0.5)
+        }),
+        of("probe_request_p95_ms", Milliseconds, Lower, Run, "95 % quantile of the same", |s, _| {
+            Found::quantile_ms(&s.probes[1], 0.95)
+        }),
+        of("probe_request_p99_ms", Milliseconds, Lower, Run, "99 % quantile of the same", |s, _| {
+            Found::quantile_ms(&s.probes[1], 0.99)
+        }),
+        of(
+            "probe_request_failed_share",
+            Share,
+            Lower,
+            Run,
+            "requests of probes whose connection broke, over those that broke and were answered",
+            |s, _| s.probe_loss(ProbeKind::Request),
+        ),
     ]
 };
 
-/// The classes that queues are broken down by, and all of them together first.
+/// The classes that queues are broken down by, and all of them together first. What probes wait is no queue delay.
 fn classes() -> impl Iterator<Item = Option<TrafficClass>> {
-    std::iter::once(None).chain(TrafficClass::ALL.into_iter().map(Some))
+    let shown = TrafficClass::ALL.into_iter().filter(|class| *class != TrafficClass::Probe);
+    std::iter::once(None).chain(shown.map(Some))
 }
 
 /// All scalars of `run`: the same names in the same order for every run. A value that a run does not have is `None`.

@@ -156,6 +156,7 @@ pub fn class_name(class: TrafficClass) -> &'static str {
         TrafficClass::Datagram => "datagram",
         TrafficClass::Source => "source",
         TrafficClass::Other => "other",
+        TrafficClass::Probe => "probe",
     }
 }
 

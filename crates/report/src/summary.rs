@@ -14,8 +14,9 @@ use crate::loops::Feedback;
 use crate::marginals::{Marginal, marginals};
 use crate::metric::Metric;
 use crate::plausibility::Plausibility;
+use crate::probes::ProbesOfKind;
 use crate::quantities::Quantities;
-use crate::run::{Arrivals, Measurements, Run};
+use crate::run::{Measurements, Run};
 use crate::sojourn::class_name;
 use crate::verdict::Verdict;
 use crate::warning::Warning;
@@ -51,7 +52,7 @@ pub struct Throughput {
 /// The packets of one class in the queue of one direction, within the window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct QueueClass {
-    /// `sequential`, `concurrent`, `datagram`, `source` or `other`, as in `sojourn.parquet`.
+    /// `sequential`, `concurrent`, `datagram`, `source`, `other` or `probe`, as in `sojourn.parquet`.
     pub class: &'static str,
     /// Packets whose transmission started.
     pub transmitted_packets: u64,
@@ -188,6 +189,9 @@ pub struct Summary {
     pub active_connections_at_seconds: Quantities,
     /// Connections that are open at any moment of a second (*presence*, methods C.4).
     pub active_connections_in_seconds: Quantities,
+    /// Latency under load, by the kind of probes; left out where none were sent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<ProbesOfKind>,
     /// From left to right.
     pub left_to_right: Direction,
     /// From right to left.
@@ -243,6 +247,7 @@ impl Summary {
             active_connections: series(Metric::ActiveConnections),
             active_connections_at_seconds: Quantities::of(&measured.active_at_seconds()),
             active_connections_in_seconds: Quantities::of(&measured.active_in_seconds()),
+            probes: ProbesOfKind::of(&measured.probes),
             left_to_right,
             right_to_left,
             payload_bytes: totals.payload_bytes,
@@ -277,8 +282,8 @@ fn direction(run: &Run, from: LinkSide) -> Direction {
         queue_delay: QueueDelays::of(measured, from),
         utilisation: run.facts.utilisation(from),
         rates: arrivals.map_or(Vec::new(), marginals),
-        hurst_packets: arrivals.and_then(Arrivals::hurst_of_packets),
-        hurst_bytes: arrivals.and_then(Arrivals::hurst_of_bytes),
+        hurst_packets: arrivals.and_then(|arrivals| arrivals.hurst_of_packets(run.facts.hurst)),
+        hurst_bytes: arrivals.and_then(|arrivals| arrivals.hurst_of_bytes(run.facts.hurst)),
     }
 }
 

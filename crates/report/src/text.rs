@@ -4,20 +4,22 @@ use std::fmt::Write as _;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::three_digits;
-use flowloom_core::workload::Payload;
+use flowloom_core::workload::{LinkSide, Payload};
 
 use crate::answer::{Answer, Distance};
 use crate::compare::{Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement, Outcome};
 use crate::conclusion::Conclusion;
+use crate::directions::Directions;
 use crate::facts::{ClassFacts, Facts, LiveFacts, missing_text, set_aside_text};
 use crate::loops::Feedback;
 use crate::metric::Unit;
+use crate::probes::{NOTE, ProbesOfKind};
 use crate::replications::{over_seeds_text, worst_of_seeds};
 use crate::run::Run;
 use crate::summary::{QueueDelays, Summary};
 use crate::verdict::{Light, Verdict};
 use crate::warning::Warning;
-use crate::words::{by_pattern, counted, thousands};
+use crate::words::{by_pattern, columns, counted, in_columns, thousands};
 use crate::workload_mark::WorkloadMark;
 
 /// How wide lines may get.
@@ -35,7 +37,8 @@ pub fn run_text(run: &Run, conclusion: &Conclusion, colour: bool) -> String {
     table(&mut text, &Answer::of_run(run, conclusion), colour);
     text.push('\n');
     senders(&mut text, run);
-    queues(&mut text, &conclusion.summary);
+    probes(&mut text, &conclusion.summary.probes);
+    queues(&mut text, run, &conclusion.summary);
     links(&mut text, run);
     if let Some(live) = &run.facts.live {
         kept_up(&mut text, live);
@@ -132,30 +135,9 @@ pub fn comparison_text(comparisons: &[Comparison], colour: bool) -> String {
         for (name, told) in comparison.told_verdicts() {
             wrap(&mut text, &format!("  verdict of {name}:"), &told);
         }
-        let _ = writeln!(text, "\n{:34}{:13} {:>7} {:>9}  {:>26}", "", "", "KS", "tolerant", "ratio at p50, p90, p99");
-        for difference in &comparison.differences {
-            let distance = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"));
-            let ratio = |p: f64| {
-                let ratio = difference.ratios.iter().find(|ratio| ratio.p == p).and_then(|ratio| ratio.ratio);
-                ratio.map_or_else(|| "–".to_owned(), |ratio| ratio.show(three_digits))
-            };
-            let word = difference.said();
-            let gap = 13 - word.len().min(13);
-            let _ = writeln!(
-                text,
-                "{:34}{}{:gap$} {:>7} {:>9}  {:>8} {:>8} {:>8}",
-                difference.metric.plural(),
-                judged(&word, colour),
-                "",
-                distance(difference.ks),
-                distance(difference.tolerant_ks),
-                ratio(0.5),
-                ratio(0.9),
-                ratio(0.99),
-            );
-        }
+        differences(&mut text, comparison, colour);
         text.push('\n');
-        reasons(&mut text, &comparison.differences);
+        reasons(&mut text, comparison);
         for (name, why) in &comparison.left_out {
             wrap(&mut text, &format!("  left out: {}:", name.replace('_', " ")), why);
         }
@@ -167,7 +149,11 @@ pub fn comparison_text(comparisons: &[Comparison], colour: bool) -> String {
                 Outcome::Different => String::new(),
                 _ => format!(": {}", difference.verdict.said(difference.judgement)),
             };
-            wrap(&mut text, "  ", &format!("{}{told}", difference.finding));
+            wrap(
+                &mut text,
+                "  ",
+                &format!("{}{told}", comparison.directions.finding(difference.metric, &difference.finding)),
+            );
         }
         text.push('\n');
         score_card(&mut text, comparison);
@@ -176,6 +162,36 @@ pub fn comparison_text(comparisons: &[Comparison], colour: bool) -> String {
         }
     }
     text
+}
+
+/// The table of differences: a line for each metric.
+fn differences(text: &mut String, comparison: &Comparison, colour: bool) {
+    let directions = comparison.directions;
+    let has_direction = comparison.differences.iter().any(|difference| difference.metric.from().is_some());
+    let legend = if has_direction { directions.legend() } else { String::new() };
+    let heads = ["KS", "tolerant", "ratio at p50, p90, p99"];
+    let _ = writeln!(text, "\n{:34}{:13} {:>7} {:>9}  {:>26}", legend, "", heads[0], heads[1], heads[2]);
+    for difference in &comparison.differences {
+        let distance = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"));
+        let ratio = |p: f64| {
+            let ratio = difference.ratios.iter().find(|ratio| ratio.p == p).and_then(|ratio| ratio.ratio);
+            ratio.map_or_else(|| "–".to_owned(), |ratio| ratio.show(three_digits))
+        };
+        let word = difference.said();
+        let gap = 13 - word.len().min(13);
+        let _ = writeln!(
+            text,
+            "{:34}{}{:gap$} {:>7} {:>9}  {:>8} {:>8} {:>8}",
+            directions.plural(difference.metric),
+            judged(&word, colour),
+            "",
+            distance(difference.ks),
+            distance(difference.tolerant_ks),
+            ratio(0.5),
+            ratio(0.9),
+            ratio(0.99),
+        );
+    }
 }
 
 fn comparison_head(text: &mut String, comparison: &Comparison) {
@@ -196,23 +212,24 @@ fn comparison_head(text: &mut String, comparison: &Comparison) {
 }
 
 /// Why each metric is called what it is; those that only distances speak of, by why there is no more.
-fn reasons(text: &mut String, differences: &[Difference]) {
-    let mut by_distance: Vec<(&str, Vec<&str>)> = Vec::new();
-    for Difference { metric, verdict, .. } in differences {
+fn reasons(text: &mut String, comparison: &Comparison) {
+    let mut by_distance: Vec<(&str, Vec<String>)> = Vec::new();
+    for Difference { metric, verdict, .. } in &comparison.differences {
+        let name = comparison.directions.plural(*metric);
         if verdict.basis != Basis::Distance {
-            wrap(text, &format!("  {}:", metric.plural()), &verdict.reason);
+            wrap(text, &format!("  {name}:"), &verdict.reason);
             continue;
         }
         let why = &*verdict.untested;
         match by_distance.iter_mut().find(|(told, _)| *told == why) {
-            Some((_, metrics)) => metrics.push(metric.plural()),
-            None => by_distance.push((why, vec![metric.plural()])),
+            Some((_, metrics)) => metrics.push(name),
+            None => by_distance.push((why, vec![name])),
         }
     }
     for (why, metrics) in by_distance {
         wrap(text, "  by distance:", &format!("{} ({why})", metrics.join(", ")));
     }
-    if !differences.is_empty() {
+    if !comparison.differences.is_empty() {
         text.push('\n');
     }
 }
@@ -247,14 +264,18 @@ fn score_card(text: &mut String, comparison: &Comparison) {
         });
         let line = format!(
             "  {:32}{:>10}{share:>8}{:>10}{ratio:>9}  {clean:>20}",
-            score.metric.plural(),
+            comparison.directions.plural(score.metric),
             thousands(score.n as u64),
             distance(score.distance)
         );
         let _ = writeln!(text, "{}", line.trim_end());
     }
     if let Some((score, distance)) = comparison.worst_score().and_then(|score| Some((score, score.distance?))) {
-        wrap(text, "  worst:", &format!("{}, {distance:.3} (0 is the same)", score.metric.plural()));
+        wrap(
+            text,
+            "  worst:",
+            &format!("{}, {distance:.3} (0 is the same)", comparison.directions.plural(score.metric)),
+        );
     }
     text.push('\n');
 }
@@ -425,9 +446,9 @@ pub(crate) fn wrap_at(width: usize, text: &mut String, head: &str, body: &str) {
 
 fn table(text: &mut String, answer: &Answer, colour: bool) {
     let distances = !answer.comparisons.is_empty();
-    let _ = write!(text, "{:32}", "");
+    let _ = write!(text, "{:32}", answer.directions.legend());
     for column in &answer.columns {
-        let _ = write!(text, "{column:21} ");
+        let _ = write!(text, "{} ", in_columns(column, 21.max(columns(column))));
     }
     let _ = writeln!(text, "{}", if distances { Distance::HEAD } else { "" });
     for row in &answer.rows {
@@ -463,14 +484,14 @@ fn senders(text: &mut String, run: &Run) {
         "class or source", "TCP", "ended", "to acceptors", "to initiators", "sent again / lost"
     );
     for one in &senders[..senders.len().min(MOST_SENDERS)] {
-        let name: String = one.name.chars().take(23).collect();
+        let name = in_columns(&one.name, 23);
         let ended = format!("{} of {}", thousands(one.completed), thousands(one.started));
         let [there, back] = [one.to_acceptors_bytes, one.to_initiators_bytes].map(|bytes| match bytes {
             0 => "–".to_owned(),
             bytes => Unit::Bytes.show(bytes as f64),
         });
         let repaired = one.repaired();
-        let _ = writeln!(text, "{name:24}{:10} {ended:>13} {there:>15} {back:>15} {repaired:>17}", one.congestion);
+        let _ = writeln!(text, "{name} {:10} {ended:>13} {there:>15} {back:>15} {repaired:>17}", one.congestion);
     }
     if senders.len() > MOST_SENDERS {
         let _ = writeln!(text, "and {} more: report.html and run.json have all", senders.len() - MOST_SENDERS);
@@ -478,9 +499,44 @@ fn senders(text: &mut String, run: &Run) {
     text.push('\n');
 }
 
+/// What probes met, if there were any.
+fn probes(text: &mut String, kinds: &[ProbesOfKind]) {
+    if kinds.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "{:20}{:>13}{:>12}{:>12}{:>12}{:>12}{:>9}",
+        "latency under load", "probes", "mean", "p50", "p95", "p99", "lost"
+    );
+    let time = |value: Option<f64>, least: Option<f64>| match (value, least) {
+        (Some(value), _) => Unit::Time.show(value),
+        (None, Some(least)) => format!("> {}", Unit::Time.show(least)),
+        (None, None) => "–".to_owned(),
+    };
+    for one in kinds {
+        let name = if one.kind == "request" { "request (from SYN)" } else { "round trip" };
+        let times = &one.time_ns;
+        let lost = one.loss_share.map_or_else(|| "–".to_owned(), |share| format!("{} %", three_digits(100.0 * share)));
+        let _ = writeln!(
+            text,
+            "{name:20}{:>13}{:>12}{:>12}{:>12}{:>12}{lost:>9}",
+            thousands(one.sent),
+            time(times.mean, None),
+            time(times.p50, times.p50_at_least),
+            time(one.time_p95_ns, None),
+            time(times.p99, times.p99_at_least),
+        );
+    }
+    wrap(text, "  ", NOTE);
+    text.push('\n');
+}
+
 /// How long packets waited at the bottleneck, and what was lost and marked there, by direction and, where there are several, class.
-fn queues(text: &mut String, summary: &Summary) {
-    let directions = [("left to right", &summary.left_to_right), ("right to left", &summary.right_to_left)];
+fn queues(text: &mut String, run: &Run, summary: &Summary) {
+    let directions = Directions::of_runs([run]);
+    let directions = [(LinkSide::Left, &summary.left_to_right), (LinkSide::Right, &summary.right_to_left)]
+        .map(|(from, of)| (directions.told(from), of));
     let known = directions.into_iter().filter_map(|(name, of)| Some((name, of, of.queue_delay.as_ref()?)));
     let mut known = known.filter(|(_, _, delays)| !delays.classes.is_empty()).peekable();
     if known.peek().is_none() {
@@ -527,6 +583,30 @@ fn queues(text: &mut String, summary: &Summary) {
     text.push('\n');
 }
 
+/// What the link did while a program ran on `side` of it: a line for each direction.
+pub fn link_text(summary: &Summary, side: LinkSide) -> String {
+    let Summary { throughput, left_to_right, right_to_left, .. } = summary;
+    let of = |from| match from {
+        LinkSide::Left => (&throughput.left_to_right_bits_per_second, left_to_right),
+        LinkSide::Right => (&throughput.right_to_left_bits_per_second, right_to_left),
+    };
+    let mut text = String::new();
+    for (name, from) in [("from the program", side), ("to the program", side.other())] {
+        let (rate, direction) = of(from);
+        let rate = rate.mean.map_or_else(|| "–".to_owned(), |mean| Unit::Rate.show(mean));
+        let _ = write!(text, "  {name:17} {rate:>12}");
+        if let Some(delays) = &direction.queue_delay {
+            let time = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| Unit::Time.show(value));
+            let share = |value: Option<f64>| Unit::Share.show(value.unwrap_or(0.0));
+            let [p50, p99] = [delays.per_packet_ns.p50, delays.per_packet_ns.p99].map(time);
+            let [lost, marked] = [delays.loss_share, delays.mark_share].map(share);
+            let _ = write!(text, "   queue delay p50 {p50}, p99 {p99}   lost {lost}, marked {marked}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
 /// Links shown, at most.
 const MOST_LINKS: usize = 16;
 
@@ -542,11 +622,11 @@ fn links(text: &mut String, run: &Run) {
         "link", "packets offered", "dropped", "utilised", "waiting mean / max"
     );
     for link in &links[..links.len().min(MOST_LINKS)] {
-        let name: String = link.name.chars().take(31).collect();
+        let name = in_columns(&link.name, 31);
         let waiting = format!("{} / {}", three_digits(link.queue_mean_packets), thousands(link.queue_max_packets));
         let utilised = format!("{} %", three_digits(100.0 * link.utilisation));
         let (offered, dropped) = (thousands(link.offered_packets), thousands(link.dropped_packets));
-        let _ = writeln!(text, "{name:32} {offered:>15} {dropped:>11} {utilised:>11} {waiting:>23}");
+        let _ = writeln!(text, "{name}  {offered:>15} {dropped:>11} {utilised:>11} {waiting:>23}");
     }
     if links.len() > MOST_LINKS {
         let _ = writeln!(text, "and {} more: report.html and run.json have all", links.len() - MOST_LINKS);

@@ -1,4 +1,8 @@
-//! Counts in words, as terminal and report write them.
+//! Counts and names in words, as terminal and report write them.
+
+use std::borrow::Cow;
+
+use unicode_width::UnicodeWidthChar;
 
 /// A count with its thousands set apart: `82,582`.
 pub fn thousands(count: u64) -> String {
@@ -27,6 +31,47 @@ pub fn by_pattern(sequential: u64, concurrent: u64, totals_only: u64) -> String 
     kinds.collect::<Vec<_>>().join(", ")
 }
 
+/// Whether a character acts on a terminal or on the direction of writing, and does not only stand there.
+pub fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// `text` in which `write` writes [acting](acts) characters out, but for ends of lines and tabs.
+pub fn written_out(text: &str, write: impl Fn(char) -> String) -> Cow<'_, str> {
+    let is_written_out = |c: char| acts(c) && c != '\n' && c != '\t';
+    if !text.contains(is_written_out) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_written_out(c) { out.push_str(&write(c)) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
+
+/// Columns that `text` takes on a terminal, where it sets no colours.
+pub fn columns(text: &str) -> usize {
+    text.chars().map(|c| c.width().unwrap_or(0)).sum()
+}
+
+/// A name in exactly `width` columns: cut off or filled with spaces, [acting](acts) characters written out.
+pub fn in_columns(name: &str, width: usize) -> String {
+    let name = written_out(name, |c| c.escape_unicode().to_string());
+    let mut out = String::new();
+    let mut used = 0;
+    for c in name.chars().map(|c| if c == '\n' || c == '\t' { ' ' } else { c }) {
+        let wide = c.width().unwrap_or(0);
+        if used + wide > width {
+            break;
+        }
+        out.push(c);
+        used += wide;
+    }
+    out.extend(std::iter::repeat_n(' ', width - used));
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,5 +88,13 @@ mod tests {
         assert_eq!(thousands(82_582), "82,582");
         assert_eq!(thousands(999), "999");
         assert_eq!(thousands(1_000_000), "1,000,000");
+    }
+
+    #[test]
+    fn names_take_their_columns() {
+        assert_eq!(in_columns("ab", 4), "ab  ");
+        assert_eq!(in_columns("\u{4e2d}\u{6587}\u{540d}", 5), "\u{4e2d}\u{6587} ");
+        assert_eq!(in_columns("a\u{202e}b", 12), "a\\u{202e}b  ");
+        assert_eq!(in_columns("e\u{301}e", 3), "e\u{301}e ");
     }
 }

@@ -29,6 +29,8 @@ pub enum Origin {
         /// When its initiator stops that sends without end, after what its vector says.
         endless_until: Option<Time>,
     },
+    /// A probe: a [`ProbeRecord`](flowloom_core::record::ProbeRecord), or one for each of its datagrams.
+    Probe,
 }
 
 impl Origin {
@@ -39,7 +41,7 @@ impl Origin {
                 Script::new(vector, replay).then_endless(Side::Initiator, until)
             }
             Origin::Workload { in_progress: true } => Script::new(vector, &replay.in_progress()),
-            Origin::Workload { in_progress: false } | Origin::Source { endless_until: None } => {
+            Origin::Workload { in_progress: false } | Origin::Source { endless_until: None } | Origin::Probe => {
                 Script::new(vector, replay)
             }
         }

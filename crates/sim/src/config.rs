@@ -204,7 +204,7 @@ impl Traced {
     pub(crate) fn includes(&self, id: u64, origin: Origin) -> bool {
         match self {
             Traced::None => false,
-            Traced::Sources => !origin.is_workload(),
+            Traced::Sources => matches!(origin, Origin::Source { .. }),
             Traced::Connections(ids) => ids.contains(&id),
             Traced::All => true,
         }
@@ -347,7 +347,7 @@ impl Config {
     }
 
     /// What the links' statistics cover.
-    pub(crate) fn results(&self) -> [Time; 2] {
+    pub fn results(&self) -> [Time; 2] {
         self.results.unwrap_or([Time::ZERO, Time::ZERO + self.window])
     }
 

@@ -2,7 +2,9 @@
 
 use flowloom_core::path::FlowValues;
 use flowloom_core::play::{Action, EpochTimes, Pauses, Player, PutAway, Reader, Script, Syns, habits};
-use flowloom_core::record::{ConnectionRecord, EpochRecord, Outcome, Record, Recorder, SourceRecord, WindowRecord};
+use flowloom_core::record::{
+    ConnectionRecord, EpochRecord, Outcome, ProbeRecord, Record, Recorder, SourceRecord, WindowRecord,
+};
 use flowloom_core::tcp::congestion::{Setup, Window};
 use flowloom_core::tcp::{self, Endpoint, Phase, Snapshot};
 use flowloom_core::time::{Duration, Time};
@@ -344,6 +346,9 @@ impl Connection {
             delivered_bytes: [self.received(Side::Acceptor), self.received(Side::Initiator)],
             carried_bytes: Some(Side::BOTH.iter().map(|&side| tallies[side].carried_bytes).sum()),
         };
+        if self.cold.origin == Origin::Probe {
+            return self.finish_probe(&ended, counts, recorder);
+        }
         let met = PacketsMet { tallies, losses: self.flow.take_losses() };
         plausibility.add_packets(ended.class, self.flow.link_side(Side::Initiator), &met.tallies, ended.rtt);
         for side in Side::BOTH.into_iter().filter(|side| met.losses[*side].is_some()) {
@@ -374,14 +379,29 @@ impl Connection {
                     monitor: monitor.as_ref(),
                 })?;
             }
-            Origin::Source { .. } => {
+            Origin::Source { .. } | Origin::Probe => {
                 let sent = self.ends.initiator.endpoint.bytes_transmitted();
                 let source = SourceRecord::of_tcp(&ended, self.flow.link_side(Side::Initiator), sent);
                 counts.add(&source);
+                counts.add_sharing(&ended, config.results());
                 recorder.record(Record::Source { source: &source })?;
             }
         }
         Ok((self.cold.origin, ended.outcome))
+    }
+
+    /// The same of a probe, which is no traffic that anyone judges.
+    fn finish_probe<R: Recorder>(
+        &self,
+        ended: &ConnectionRecord,
+        counts: &mut ClassCounts,
+        recorder: &mut R,
+    ) -> Result<(Origin, Outcome), R::Error> {
+        let from = self.flow.link_side(Side::Initiator);
+        counts.add_connection(ended);
+        let probe = ProbeRecord::of_request(ended, self.cold.epochs.first(), from);
+        recorder.record(Record::Probe { probe: &probe })?;
+        Ok((Origin::Probe, ended.outcome))
     }
 
     fn received(&self, side: Side) -> u64 {

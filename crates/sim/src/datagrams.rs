@@ -2,8 +2,8 @@
 
 use flowloom_core::distribution::Distribution;
 use flowloom_core::path::FlowValues;
-use flowloom_core::play::{Datagram, DatagramSink, DatagramSource, Datagrams, Pacing, Prefill, Run};
-use flowloom_core::record::{Outcome, Record, Recorder, SourceRecord};
+use flowloom_core::play::{Datagram, DatagramSink, DatagramSource, Datagrams, Pacing, Prefill, Probes, Run};
+use flowloom_core::record::{Outcome, Record, Recorder, SourceRecord, TrafficClass};
 use flowloom_core::tcp::Segment;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Adu, ConnectionVector, PerSide, Protocol, Side, Span};
@@ -28,7 +28,7 @@ impl DatagramFlow {
         let from = if side == Side::Initiator { vector.initiator_side } else { vector.initiator_side.other() };
         let payload = Distribution::constant(1.0).ok()?;
         let (pacing, gap) = (Pacing::Runs(Box::default()), Duration::from_nanos(1));
-        let datagrams = Datagrams { pacing, gap, payload, start: Time::ZERO, stop: Time::MAX };
+        let datagrams = Datagrams { pacing, gap, payload, start: Time::ZERO, stop: Time::MAX, answered: false };
         let ip_version = vector.ip_version;
         let mut flow = DatagramFlow { id, class, from, rtt: config.unknown_rtt, ip_version, datagrams };
         let lead = |flow: &DatagramFlow| {
@@ -82,6 +82,8 @@ pub struct Stream {
     flow: Flow,
     source: DatagramSource,
     sink: DatagramSink,
+    /// Of probes: those that were sent, and their answers.
+    probes: Option<Probes>,
     began: Time,
     rtt: Duration,
 }
@@ -92,8 +94,11 @@ impl Stream {
         let &DatagramFlow { id, class, from, rtt, .. } = params;
         let delays = config.path_delays(&params.vector(), class, rtt).with(values);
         let identifiers = Identifiers { id, initiator_side: from, class };
+        let flow = Flow::new(identifiers, config, &delays, values).unobserved();
+        let probes = params.datagrams.answered.then(Probes::default);
         Stream {
-            flow: Flow::new(identifiers, config, &delays, values).unobserved(),
+            flow: if probes.is_some() { flow.counted_as(TrafficClass::Probe) } else { flow },
+            probes,
             source: DatagramSource::new(params.within(config.window), config.seed, id),
             sink: DatagramSink::default(),
             began: params.datagrams.start,
@@ -123,6 +128,9 @@ impl Stream {
         }
         self.source.handle_timeout(now);
         while let Some(datagram) = self.source.poll() {
+            if let Some(probes) = &mut self.probes {
+                probes.handle_sent(&datagram, now);
+            }
             self.flow.send(slot, side, &packed(datagram), now, network);
         }
         self.flow.set_timer(slot, side, self.source.next_timeout(), now, network);
@@ -130,8 +138,16 @@ impl Stream {
 
     /// The first packet on its way from its last link reaches the other end.
     pub fn deliver<R: Recorder>(&mut self, slot: u32, sender: Side, now: Time, network: &mut Network<'_, R>) {
-        if let Some(segment) = self.flow.receive(slot, sender, now, network) {
-            self.sink.handle_datagram(now, unpacked(&segment));
+        let Some(segment) = self.flow.receive(slot, sender, now, network) else { return };
+        let datagram = unpacked(&segment);
+        match (&mut self.probes, sender) {
+            (Some(probes), Side::Acceptor) => probes.handle_answer(datagram.number, Some(datagram.sent), now),
+            (Some(_), Side::Initiator) => {
+                // A copy is answered too.
+                self.sink.handle_datagram(now, datagram);
+                self.flow.send(slot, sender.other(), &packed(Datagram { sent: now, ..datagram }), now, network);
+            }
+            (None, _) => self.sink.handle_datagram(now, datagram),
         }
     }
 
@@ -154,6 +170,13 @@ impl Stream {
         let sent = self.source.sent();
         let source = SourceRecord::of_datagrams(&vector, self.flow.class(), self.rtt, outcome, sent, &self.sink);
         counts.add(&source);
-        recorder.record(Record::Source { source: &source })
+        match &self.probes {
+            Some(probes) => {
+                let from = self.flow.link_side(Side::Initiator);
+                let mut records = probes.records(from, self.flow.is_quiet());
+                records.try_for_each(|probe| recorder.record(Record::Probe { probe: &probe }))
+            }
+            None => recorder.record(Record::Source { source: &source }),
+        }
     }
 }

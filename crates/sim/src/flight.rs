@@ -42,6 +42,8 @@ pub struct Packet {
     pub at_end: AtEnd,
     /// Whether the path made it of another packet: its loss takes nothing from the receiver that the other does not bring.
     pub is_copy: bool,
+    /// Whether it is one of a probe, from when it reaches its first link on: no series of the traffic has it.
+    pub is_probe: bool,
 }
 
 impl Packet {
@@ -140,6 +142,7 @@ impl Packets {
             from,
             at_end: AtEnd::Taken,
             is_copy: false,
+            is_probe: false,
         };
         if self.free != NONE {
             let index = self.free;

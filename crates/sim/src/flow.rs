@@ -183,6 +183,7 @@ impl Flow {
         flow.ip_version = ip_version(vector, config.class(*class));
         flow.traffic_class = match (origin, vector.pattern) {
             (Origin::Source { .. }, _) => TrafficClass::Source,
+            (Origin::Probe, _) => TrafficClass::Probe,
             (Origin::Workload { .. }, Pattern::Sequential) => TrafficClass::Sequential,
             (Origin::Workload { .. }, Pattern::Concurrent) => TrafficClass::Concurrent,
         };
@@ -198,7 +199,7 @@ impl Flow {
         }
         let flow = match origin {
             Origin::Workload { .. } => flow,
-            Origin::Source { .. } => flow.unobserved(),
+            Origin::Source { .. } | Origin::Probe => flow.unobserved(),
         };
         (flow, delays.rtt())
     }
@@ -233,6 +234,13 @@ impl Flow {
     pub fn unobserved(mut self) -> Flow {
         self.observed = false;
         self.boundaries = None;
+        self
+    }
+
+    /// The same, whose packets belong to this.
+    #[must_use]
+    pub fn counted_as(mut self, class: TrafficClass) -> Flow {
+        self.traffic_class = class;
         self
     }
 
@@ -298,7 +306,7 @@ impl Flow {
         &mut self.routes[sender].passing
     }
 
-    /// What its packets belong to, where they are none of UDP.
+    /// What its packets belong to; those of UDP belong to [`TrafficClass::Datagram`] where they are no probes.
     pub fn traffic_class(&self) -> TrafficClass {
         self.traffic_class
     }

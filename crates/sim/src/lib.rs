@@ -63,4 +63,6 @@ pub use plausibility::{
 };
 pub use run::run;
 pub use starts::Starts;
-pub use summary::{ClassCounts, ConnectionCounts, Direction, LinkCounts, PacketCounts, Progress, RunError, Summary};
+pub use summary::{
+    ClassCounts, ConnectionCounts, Direction, LinkCounts, PacketCounts, Progress, RunError, Sharing, Summary,
+};

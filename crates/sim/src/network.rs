@@ -129,6 +129,8 @@ struct Hop {
     departure: Time,
     /// Packets that wait where the link decides at departure, by the side they come from.
     queued: [PacketCounts; 2],
+    /// Those of probes among them.
+    queued_probes: [u64; 2],
     /// Packets on the way to the next link: when each will be there.
     leaving: VecDeque<(Time, Leaving)>,
     /// Of links beside the bottleneck.
@@ -187,7 +189,11 @@ fn kind(segment: &Segment) -> PacketKind {
 
 /// What a packet of `flow` belongs to.
 fn traffic_class(flow: &Flow, segment: &Segment) -> TrafficClass {
-    if is_datagram(segment) { TrafficClass::Datagram } else { flow.traffic_class() }
+    match flow.traffic_class() {
+        TrafficClass::Probe => TrafficClass::Probe,
+        _ if is_datagram(segment) => TrafficClass::Datagram,
+        class => class,
+    }
 }
 
 /// When a packet passes a monitor at the left end of a link, where it comes from `side`.
@@ -235,6 +241,7 @@ impl<'a, R: Recorder> Network<'a, R> {
                 policer: link.policer.map(Policer::new),
                 departure: Time::MAX,
                 queued: Default::default(),
+                queued_probes: Default::default(),
                 leaving: VecDeque::new(),
                 counts: LinkCounts::default(),
                 monitor: config.monitored.iter().enumerate().find_map(|(at, Monitored { there, back })| {
@@ -290,6 +297,9 @@ impl<'a, R: Recorder> Network<'a, R> {
         let packet = self.packets.get_mut(handle);
         // Where it waits, this says since when.
         packet.due = now;
+        // Probes are in the totals of links, and in no series of the traffic.
+        let is_probe = flow.traffic_class() == TrafficClass::Probe;
+        packet.is_probe = is_probe;
         let (segment, bytes) = (packet.segment, packet.link_bytes());
         let (from, kind) = (flow.link_side(sender), kind(&segment));
         let packet = queue::Packet {
@@ -313,11 +323,13 @@ impl<'a, R: Recorder> Network<'a, R> {
                 _ => flow.fresh_at_link(sender, &segment, outcome.is_ok()),
             };
             self.directions[from as usize].offered.add(kind, bytes);
-            self.throughput.offered(from, now, traffic(bytes, offered));
+            if !is_probe {
+                self.throughput.offered(from, now, traffic(bytes, offered));
+            }
         } else {
             let hop = &mut self.hops[link.index()];
             hop.counts.offered.add(kind, bytes);
-            if let Some((at, side)) = hop.monitor {
+            if let Some((at, side)) = hop.monitor.filter(|_| !is_probe) {
                 self.monitors[at].offered(side, now, traffic(bytes, segment.payload_bytes));
             }
         }
@@ -333,7 +345,9 @@ impl<'a, R: Recorder> Network<'a, R> {
                 Ok(Fate::Passes { arrived: passage.arrived })
             }
             Ok(Offered::Queued) => {
-                self.hops[link.index()].queued[from as usize].add(kind, bytes);
+                let hop = &mut self.hops[link.index()];
+                hop.queued[from as usize].add(kind, bytes);
+                hop.queued_probes[from as usize] += u64::from(is_probe);
                 self.polling = true;
                 Ok(Fate::Queued)
             }
@@ -387,7 +401,11 @@ impl<'a, R: Recorder> Network<'a, R> {
             let segment = &packet.segment;
             let passed = at_left_end(side, passage);
             let record = monitor.records_packets().then(|| packet_record(flow, sender, segment, passed));
-            monitor.accepted(side, passed, traffic(packet.link_bytes(), segment.payload_bytes), record);
+            let traffic = match packet.is_probe {
+                true => Traffic::default(),
+                false => traffic(packet.link_bytes(), segment.payload_bytes),
+            };
+            monitor.accepted(side, passed, traffic, record);
         }
     }
 
@@ -402,8 +420,11 @@ impl<'a, R: Recorder> Network<'a, R> {
         let packet = self.packets.get_mut(handle);
         (packet.passed, packet.order, packet.fresh) = (passed, self.accepted, carried);
         let segment = &packet.segment;
-        self.throughput.carried(from, passed, traffic(packet.link_bytes(), carried));
-        if carried > 0 && (self.results[0]..self.results[1]).contains(&passed) {
+        let is_probe = packet.is_probe;
+        if !is_probe {
+            self.throughput.carried(from, passed, traffic(packet.link_bytes(), carried));
+        }
+        if carried > 0 && !is_probe && (self.results[0]..self.results[1]).contains(&passed) {
             flow.note_carried(sender, carried);
         }
         if let Some(tap) = &mut self.tap {
@@ -468,7 +489,9 @@ impl<'a, R: Recorder> Network<'a, R> {
 
     /// Counts a dropped packet of `flow` if it is one of the run. Of TCP a copy is none: its end sent one packet.
     fn count_drop(&mut self, flow: &Flow, from: LinkSide, segment: &Segment, is_copy: bool, link: Option<LinkNumber>) {
-        if flow.id() < FIRST_GUEST && (is_datagram(segment) || !is_copy) {
+        // Nobody judges the connections of probes, which lose packets as others do.
+        let is_judged = is_datagram(segment) || !is_copy && flow.traffic_class() != TrafficClass::Probe;
+        if flow.id() < FIRST_GUEST && is_judged {
             let drops = match kind(segment) {
                 _ if is_datagram(segment) => &mut self.drops.datagrams,
                 PacketKind::Ack => &mut self.drops.acknowledgements,
@@ -543,6 +566,7 @@ impl<'a, R: Recorder> Network<'a, R> {
                 let handle = Handle::from_index(packet.tag as u32);
                 let waited = self.packets.get(handle);
                 hop.queued[waited.from as usize].remove(kind(&waited.segment), packet.bytes);
+                hop.queued_probes[waited.from as usize] -= u64::from(waited.is_probe);
                 return Some(((packet.tag >> 32) as u32, handle, number, event));
             }
             if let Some(due) = hop.link.next_timeout()
@@ -595,9 +619,12 @@ impl<'a, R: Recorder> Network<'a, R> {
         direction.in_flight += 1;
         if packet.passed > end {
             let bytes = packet.link_bytes();
-            self.throughput.not_carried(packet.from, packet.passed, traffic(bytes, packet.fresh));
+            if !packet.is_probe {
+                self.throughput.not_carried(packet.from, packet.passed, traffic(bytes, packet.fresh));
+            }
             direction.remaining.add(kind(&packet.segment), bytes);
-            if (self.results[0]..self.results[1]).contains(&packet.passed) {
+            direction.remaining_probes += u64::from(packet.is_probe);
+            if !packet.is_probe && (self.results[0]..self.results[1]).contains(&packet.passed) {
                 waiting = packet.fresh;
             }
         }
@@ -631,10 +658,13 @@ impl<'a, R: Recorder> Network<'a, R> {
         }
         self.monitors.iter_mut().try_for_each(|monitor| monitor.finish(self.recorder))?;
         for (hop, number) in self.hops.iter_mut().zip(0..) {
-            for (direction, queued) in self.directions.iter_mut().zip(&hop.queued) {
+            for (direction, (queued, probes)) in
+                self.directions.iter_mut().zip(hop.queued.iter().zip(hop.queued_probes))
+            {
                 direction.in_flight += queued.total();
                 if LinkNumber(number).is_bottleneck() {
                     direction.remaining.add_all(queued);
+                    direction.remaining_probes += probes;
                 }
             }
             hop.link.end_statistics(covered);

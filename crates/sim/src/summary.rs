@@ -108,6 +108,8 @@ pub struct ClassCounts {
     pub retransmissions: u64,
     /// TCP retransmission timeouts.
     pub timeouts: u64,
+    /// What its TCP flows carried that were active in the whole window of the results.
+    pub sharing: Sharing,
     /// Datagrams sent.
     pub sent_datagrams: u64,
     /// Datagrams that arrived.
@@ -118,7 +120,33 @@ pub struct ClassCounts {
     pub datagrams_dropped_at: Option<u16>,
 }
 
+/// What flows carried past the monitor in a window in which all of them were active: how many, the payload bytes, and their squares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Sharing {
+    /// Flows.
+    pub flows: u64,
+    /// The sum of the bytes of each.
+    pub bytes: u128,
+    /// The sum of their squares.
+    pub squares: u128,
+}
+
+impl Sharing {
+    /// Takes a connection that ended, if it was active in all of `window`.
+    fn add(&mut self, record: &ConnectionRecord, window: [Time; 2]) {
+        let Some(bytes) = record.carried_bytes.filter(|_| record.is_active_in(window)) else { return };
+        self.flows += 1;
+        self.bytes += u128::from(bytes);
+        self.squares += u128::from(bytes) * u128::from(bytes);
+    }
+}
+
 impl ClassCounts {
+    /// Counts what a TCP flow of a source carried, where results are of `window`.
+    pub fn add_sharing(&mut self, record: &ConnectionRecord, window: [Time; 2]) {
+        self.sharing.add(record, window);
+    }
+
     /// Counts a flow of a source that ended.
     pub fn add(&mut self, record: &SourceRecord) {
         self.flows.add(record.outcome);
@@ -165,6 +193,8 @@ pub struct Direction {
     pub dropped: PacketCounts,
     /// Of them, packets that were still waiting or on the link before the monitor when the run was cut.
     pub remaining: PacketCounts,
+    /// Those of probes among them, which are in no series of the traffic.
+    pub remaining_probes: u64,
     /// Packets that the ends sent towards the link.
     pub sent: u64,
     /// Copies that the path made of some of them.

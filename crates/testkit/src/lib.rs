@@ -3,6 +3,7 @@
 //! - [`command`]: captures, and the command run on them
 //! - [`earlier`]: stored files of an earlier version
 //! - [`flows`]: export messages of NetFlow and IPFIX
+//! - [`recipes`]: the commands of `docs/recipes`
 //! - [`reports`]: run folders of runs that did not happen
 //!
 //! Functions panic where a test would: a test program that cannot set up its input has failed.
@@ -10,4 +11,5 @@
 pub mod command;
 pub mod earlier;
 pub mod flows;
+pub mod recipes;
 pub mod reports;

@@ -1,123 +1,28 @@
-//! The reference workloads beside the published statistics of the two traces: `docs/evidence/references.md`.
+//! The reference workloads beside the published statistics of the two traces (methods A.14): `docs/evidence/references.md`.
+
+mod drawn;
+mod published;
 
 use flowloom_core::distribution::Distribution;
-use flowloom_core::play::MIN_WAIT;
 use flowloom_core::time::Duration;
-use flowloom_core::workload::{ConnectionVector, Pattern, Side};
-use flowloom_models::generate::Reference;
-use flowloom_models::generate::reference::{Arrivals, Durations, Trace, Wire};
+use flowloom_core::workload::Side;
+use flowloom_models::generate::reference::{Arrivals, Sequential, Trace, Wire};
 use flowloom_models::lrd::hurst;
 use flowloom_models::{Approximation, discrete_approximation};
 
 use crate::check::{Effort, Expected, Row};
 
+use drawn::{Drawn, Model};
+use published::{Published, published};
+
 const HOUR: f64 = 3_600.0;
-/// What every published number is held to.
+/// What quantiles and shares are held to, means, and loads.
 const SHARE: f64 = 0.05;
-/// What times of replays are held to where ours are those of an ideal network: shapes.
-const SHAPE: f64 = 0.2;
+const MEAN: f64 = 0.1;
+const LOAD: f64 = 0.02;
 
-/// The published statistics of a trace.
-struct Published {
-    name: &'static str,
-    trace: Trace,
-    /// Connections in an hour and bytes: sequential, concurrent.
-    connections: [f64; 2],
-    gigabytes: [f64; 2],
-    /// Shares of all connections, and of all bytes: no data, packets of one direction; complete and sequential, incomplete and
-    /// concurrent; of bytes, sequential and concurrent.
-    left_out: f64,
-    left_out_bytes: f64,
-    complete_sequential: [f64; 2],
-    incomplete_concurrent: [f64; 2],
-    patterns: [f64; 2],
-    /// Mbit/s in both directions, the larger first; thousand packets a second.
-    load: [f64; 2],
-    packets: f64,
-    /// Mean, deviation, median, 97 % point, ms; the thirty values of the DA model.
-    rtt: [f64; 4],
-    da: [f64; 30],
-    /// Their mean; where the source states none it is computed.
-    da_mean: f64,
-    /// Mean, deviation, share of one.
-    epochs: [f64; 3],
-    /// Median, 80 % and 90 % points, mean: bytes.
-    response: [f64; 4],
-    concurrent_adu: [f64; 4],
-    /// Shares of waits of 500 ms and more: for responses, for requests, of concurrent connections.
-    long: [f64; 3],
-    /// Replays: response times' 90 % point and mean, durations' 80 % and 90 % points and mean, connections open.
-    response_time: [f64; 2],
-    duration: [f64; 3],
-    open: f64,
-    /// Why the 90 % point of response times is another.
-    response_departs: Option<&'static str>,
-}
-
-fn published() -> [Published; 2] {
-    [
-        Published {
-            name: "campus-2008",
-            trace: Trace::campus_2008(),
-            connections: [4_568_847.0, 115_045.0],
-            gigabytes: [214.0, 86.0],
-            left_out: 0.26,
-            left_out_bytes: 0.018,
-            complete_sequential: [0.70, 0.52],
-            incomplete_concurrent: [0.003_7, 0.21],
-            patterns: [0.70, 0.28],
-            load: [471.0, 202.0],
-            packets: 60.0,
-            rtt: [80.0, 210.0, 36.0, 429.0],
-            da: [
-                8.0, 8.0, 10.0, 10.0, 12.0, 14.0, 14.0, 16.0, 18.0, 20.0, 22.0, 24.0, 26.0, 30.0, 34.0, 38.0, 42.0,
-                48.0, 52.0, 60.0, 74.0, 80.0, 82.0, 86.0, 92.0, 98.0, 124.0, 172.0, 258.0, 420.0,
-            ],
-            da_mean: 67.0,
-            epochs: [4.0, 22.0, 0.6],
-            response: [420.0, 4_000.0, 13_000.0, 11_000.0],
-            concurrent_adu: [208.0, 1_400.0, 6_800.0, 5_900.0],
-            long: [0.16, 0.44, 0.99],
-            response_time: [0.8, 2.6],
-            duration: [2.0, 8.0, 33.0],
-            open: 45_000.0,
-            response_departs: None,
-        },
-        Published {
-            name: "enterprise-2006",
-            trace: Trace::enterprise_2006(),
-            connections: [2_733_996.0, 51_058.0],
-            gigabytes: [310.0, 55.0],
-            left_out: 0.126,
-            left_out_bytes: 0.0,
-            complete_sequential: [0.80, 0.56],
-            incomplete_concurrent: [0.006_3, 0.12],
-            patterns: [0.85, 0.15],
-            load: [404.0, 366.0],
-            packets: 62.0,
-            rtt: [92.0, 144.0, 68.0, 275.0],
-            da: [
-                22.0, 28.0, 32.0, 36.0, 40.0, 44.0, 46.0, 46.0, 48.0, 52.0, 54.0, 56.0, 58.0, 62.0, 66.0, 70.0, 74.0,
-                78.0, 82.0, 86.0, 92.0, 96.0, 102.0, 108.0, 114.0, 122.0, 136.0, 154.0, 188.0, 310.0,
-            ],
-            da_mean: 83.4,
-            epochs: [9.0, 123.0, 0.4],
-            response: [128.0, 680.0, 3_300.0, 9_000.0],
-            concurrent_adu: [91.0, 610.0, 3_400.0, 11_500.0],
-            long: [0.16, 0.20, 0.99],
-            response_time: [0.55, 4.4],
-            duration: [3.0, 13.5, 87.0],
-            open: 72_200.0,
-            response_departs: Some(
-                "16 % of the waits last 500 ms and more, so that 16 % of the response times do with a round-trip time on top; \
-                 10 % above 0.55 s leaves no room for that",
-            ),
-        },
-    ]
-}
-
-/// The rows of both workloads. Quantiles and shares are of a million connections that were drawn, means and deviations are
-/// integrals; the quick form has the quantiles of the laws.
+/// The rows of both workloads. Quantiles and shares are of connections that were drawn; means of sizes, and deviations, are
+/// integrals. The quick form has only what follows from the laws.
 pub(crate) fn rows(effort: Effort) -> Vec<Row> {
     let mut rows: Vec<Row> = published().iter().flat_map(|published| of(published, effort)).collect();
     rows.extend(arrivals(effort));
@@ -126,19 +31,22 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
 
 fn of(published: &Published, effort: Effort) -> Vec<Row> {
     let mut table = Table::new(published, effort);
-    table.add_connections();
-    table.add_load();
-    table.add_round_trips();
-    table.add_windows();
     table.add_epochs();
     table.add_sizes();
     table.add_waits();
-    table.add_replays();
+    table.add_concurrent();
+    table.add_round_trips();
+    table.add_windows();
+    table.add_connection_sizes();
+    table.add_durations();
+    table.add_load();
+    table.add_activity();
+    table.add_classes();
     table.rows
 }
 
-/// The source of most published numbers.
-const AIKAT: &str = "Aikat 2010";
+/// The source of the published numbers: a table of methods A.14 where nothing else is said.
+const A14: &str = "methods A.14";
 
 fn near(value: f64) -> Expected {
     Expected::Near { value, share: SHARE }
@@ -148,34 +56,36 @@ fn percent(share: f64) -> Expected {
     near(100.0 * share)
 }
 
+fn about(value: f64) -> Expected {
+    Expected::Near { value, share: MEAN }
+}
+
 fn mean(law: &Distribution) -> f64 {
     law.mean().unwrap_or(f64::NAN)
 }
 
-/// A quantile of the drawn values, or of the distribution if there are none.
-fn quantile(law: &Distribution, drawn: Option<&Vec<f64>>, u: f64) -> f64 {
-    match drawn {
-        Some(values) => values[((u * values.len() as f64).ceil() as usize).max(1) - 1],
-        None => law.quantile(u),
-    }
+/// A quantile of sorted values (methods C.7).
+fn quantile(values: &[f64], u: f64) -> f64 {
+    values[((u * values.len() as f64).ceil() as usize).clamp(1, values.len()) - 1]
 }
 
-/// Which connections are meant, by their pattern and whether they are complete.
-type Chosen = fn(Pattern, bool) -> bool;
+/// A quantile of the drawn values, or of the distribution if there are none.
+fn drawn_or(law: &Distribution, drawn: Option<&Vec<f64>>, u: f64) -> f64 {
+    drawn.map_or_else(|| law.quantile(u), |values| quantile(values, u))
+}
 
-const SEQUENTIAL: Chosen = |pattern, _| pattern == Pattern::Sequential;
-const CONCURRENT: Chosen = |pattern, _| pattern == Pattern::Concurrent;
-const COMPLETE_SEQUENTIAL: Chosen = |pattern, complete| pattern == Pattern::Sequential && complete;
-const INCOMPLETE_CONCURRENT: Chosen = |pattern, complete| pattern == Pattern::Concurrent && !complete;
+/// The share of sorted values of `from` and more.
+fn from(values: &[f64], from: f64) -> f64 {
+    1.0 - values.partition_point(|value| *value < from) as f64 / values.len() as f64
+}
 
 /// The rows of one workload as they are made.
 struct Table<'a> {
     published: &'a Published,
     trace: &'a Trace,
     drawn: Option<Drawn>,
-    /// Traffic of each class from the left and from the right of the link.
-    wires: Vec<[Wire; 2]>,
-    durations: Durations,
+    /// Traffic from the left and from the right of the link, of a sequential connection and of a concurrent one of either class.
+    wires: [[Wire; 2]; 3],
     rows: Vec<Row>,
 }
 
@@ -186,88 +96,111 @@ impl<'a> Table<'a> {
             Effort::Full => Some(Drawn::new(trace)),
             Effort::Quick => None,
         };
-        let wires = trace.classes.iter().map(|class| trace.wire(class)).collect();
-        Table { published, trace, drawn, wires, durations: trace.durations(), rows: Vec::new() }
+        let [complete, incomplete] = &trace.concurrent;
+        let wires = [trace.sequential_wire(), trace.concurrent_wire(complete), trace.concurrent_wire(incomplete)];
+        Table { published, trace, drawn, wires, rows: Vec::new() }
     }
 
-    fn add(&mut self, name: &str, source: &str, expected: Expected, ours: f64) {
-        self.rows.push(Row::new(self.published.name, name, source, expected, ours));
+    fn add(&mut self, name: &str, expected: Expected, ours: f64) {
+        self.add_of(name, A14, expected, ours);
     }
 
-    /// Bytes of the chosen connections in an hour.
-    fn bytes(&self, is: Chosen) -> f64 {
-        let rate = self.trace.connections_per_second;
-        let each = self.trace.classes.iter().zip(&self.wires);
-        let chosen = each.filter(|(class, _)| is(class.pattern, class.complete));
-        chosen.map(|(class, wire)| HOUR * rate * class.share * (wire[0].bytes + wire[1].bytes)).sum()
+    /// A row that is off for a reason that is known has that.
+    fn add_of(&mut self, name: &str, source: &str, expected: Expected, ours: f64) {
+        let mut row = Row::new(self.published.name, name, source, expected, ours);
+        let known = self.published.departs.iter().find(|(of, _)| of.iter().any(|start| name.starts_with(start)));
+        row.departs = known.filter(|_| !row.passes()).map(|(_, why)| (*why).to_owned());
+        self.rows.push(row);
     }
 
-    /// The share that the chosen connections have of all.
-    fn share(&self, is: Chosen) -> f64 {
-        let chosen = self.trace.classes.iter().filter(|class| is(class.pattern, class.complete));
-        chosen.map(|class| class.share).sum()
+    /// The sum over the classes of a part of a connection, by shares of all connections.
+    fn sum(&self, what: impl Fn(&[Wire; 2]) -> f64) -> [f64; 3] {
+        let [complete, incomplete] = &self.trace.concurrent;
+        let shares = [self.trace.sequential.share, complete.share, incomplete.share];
+        [0, 1, 2].map(|class| shares[class] * what(&self.wires[class]))
     }
 
-    /// Connections and bytes by class.
-    fn add_connections(&mut self) {
-        let published = self.published;
-        let per_hour = HOUR * self.trace.connections_per_second;
-        for (name, place, is) in
-            [("sequential connections an hour", 0, SEQUENTIAL), ("concurrent connections an hour", 1, CONCURRENT)]
-        {
-            self.add(name, AIKAT, near(published.connections[place]), per_hour * self.share(is));
+    fn add_epochs(&mut self) {
+        let (published, sequential) = (self.published, &self.trace.sequential);
+        let epochs = sequential.epochs();
+        let at_least = |count| 100.0 * sequential.at_least(count);
+        let exchanges = HOUR * self.trace.connections_per_second * sequential.share * epochs.mean / 1e6;
+        self.add("epochs: mean", about(published.epochs.mean), epochs.mean);
+        self.add("epochs: standard deviation", about(published.epochs.deviation), epochs.deviation);
+        self.add("epochs: % of connections with one", percent(published.epochs.single), 100.0 * sequential.single);
+        self.add("epochs: 90 %", near(published.epochs.at_90), count_at(sequential, 0.9));
+        self.add("epochs: top 3 % from", near(published.epochs.at_97), count_at(sequential, 0.97));
+        self.add("epochs: % of connections with 12 and more", percent(published.epochs.twelve), at_least(12));
+        self.add("epochs: % of connections with 1000 and more", percent(published.epochs.thousand), at_least(1_000));
+        let expected = Expected::Near { value: published.exchanges, share: LOAD };
+        self.add("exchanges in the hour, millions", expected, exchanges);
+    }
+
+    fn add_sizes(&mut self) {
+        let (published, trace) = (self.published, self.trace);
+        let sizes = &trace.sequential.sizes;
+        let found = [("request", &sizes.initiator.law), ("response", &sizes.acceptor.law)].into_iter();
+        let found = found.chain([("concurrent ADU", &trace.concurrent_adu)]).enumerate().map(|(which, (name, law))| {
+            (name, published.sizes[which], [0.5, 0.8, 0.9].map(|u| law.quantile(u).round()), mean(law))
+        });
+        for (name, values, ours, mean) in found.collect::<Vec<_>>() {
+            for ((value, place), ours) in values.iter().zip(["bytes: median", "80 %", "90 %"]).zip(ours) {
+                self.add(&format!("{name}, {place}"), near(*value), ours);
+            }
+            self.add(&format!("{name}, mean"), about(values[3]), mean);
         }
-        for (name, place, is) in
-            [("GB of sequential connections", 0, SEQUENTIAL), ("GB of concurrent connections", 1, CONCURRENT)]
-        {
-            self.add(name, AIKAT, near(published.gigabytes[place]), self.bytes(is) / 1e9);
-        }
-        let kept = 100.0 * (1.0 - published.left_out);
-        let kept_bytes = 100.0 * (1.0 - published.left_out_bytes) / self.bytes(|_, _| true);
-        let a2 = "Aikat 2010 (methods A.2)";
-        for (class, is, [connections, bytes]) in [
-            ("complete sequential", COMPLETE_SEQUENTIAL, published.complete_sequential.map(percent)),
-            ("incomplete concurrent", INCOMPLETE_CONCURRENT, published.incomplete_concurrent.map(percent)),
-        ] {
-            let name = format!("{class}, % of the trace's connections");
-            self.add(&name, a2, connections, kept * self.share(is));
-            self.add(&format!("{class}, % of the bytes"), a2, bytes, kept_bytes * self.bytes(is));
-        }
-        for (name, place, is) in
-            [("sequential, % of the bytes", 0, SEQUENTIAL), ("concurrent, % of the bytes", 1, CONCURRENT)]
-        {
-            self.add(name, AIKAT, percent(published.patterns[place]), kept_bytes * self.bytes(is));
+    }
+
+    /// Waits as a monitor sees them: of the law, but not below the transit. A few connections have a good part of all waits, so that
+    /// quantiles of drawn ones would miss; means are of drawn ones, which no hour of waits exceeds.
+    fn add_waits(&mut self) {
+        let trace = self.trace;
+        let waits = &trace.sequential.waits;
+        let laws = [&waits.acceptor.law, &waits.initiator.law, &trace.concurrent_wait];
+        for (which, what) in ["intra-epoch wait", "inter-epoch wait", "concurrent wait"].into_iter().enumerate() {
+            let below = |wait: f64| {
+                let transit = if which == 2 { 1.0 } else { trace.rtt.cdf(2e3 * wait) };
+                laws[which].cdf(wait) * transit
+            };
+            let at = |u: f64| {
+                let halve = |(low, high): (f64, f64), _| {
+                    let middle = 0.5 * (low + high);
+                    if below(middle) < u { (middle, high) } else { (low, middle) }
+                };
+                (0..60).fold((0.0, HOUR), halve).1
+            };
+            let values = self.published.waits[which];
+            for ((value, place), u) in values.iter().zip(["s: median", "80 %", "90 %"]).zip([0.5, 0.8, 0.9]) {
+                self.add(&format!("{what}, {place}"), near(*value), at(u));
+            }
+            let long = 100.0 * (1.0 - below(0.5_f64.next_down()));
+            self.add(&format!("{what}, % of 500 ms and more"), percent(values[4]), long);
+            if let Some(drawn) = &self.drawn {
+                let mean = drawn.waits[which];
+                self.add(&format!("{what}, mean"), about(values[3]), mean);
+            }
         }
     }
 
-    /// A sum over the classes for each direction, the larger first: `what` is the part of a connection of a class.
-    fn directions(&self, what: impl Fn(f64, &Wire) -> f64) -> [f64; 2] {
-        let each = || self.trace.classes.iter().zip(&self.wires);
-        let mut both = [0, 1].map(|side| each().map(|(class, wire)| what(class.share, &wire[side])).sum::<f64>());
-        both.sort_by(|a, b| b.total_cmp(a));
-        both
-    }
-
-    /// Rates in both directions.
-    fn add_load(&mut self) {
-        let (published, rate) = (self.published, self.trace.connections_per_second);
-        let load = self.directions(|share, wire| 8e-6 * rate * share * wire.bytes);
-        self.add("Mbit/s in the busier direction", AIKAT, near(published.load[0]), load[0]);
-        self.add("Mbit/s in the other", AIKAT, near(published.load[1]), load[1]);
-        let packets = self.directions(|share, wire| 1e-3 * rate * share * wire.packets);
+    fn add_concurrent(&mut self) {
+        let [sequential, complete, incomplete] = self.sum(|wire| wire[0].bytes + wire[1].bytes);
+        let all = sequential + complete + incomplete;
+        let share = 1.0 - self.trace.sequential.share;
+        let kept = 1.0 - self.published.left_out_bytes;
         self.add(
-            "thousand packets a second, busier direction",
-            "replay of Aikat 2010 (methods C.9)",
-            Expected::Near { value: published.packets, share: 0.1 },
-            packets[0],
+            "concurrent connections in the hour",
+            near(self.published.concurrent),
+            HOUR * self.trace.connections_per_second * share,
         );
+        let bytes = percent(self.published.concurrent_bytes);
+        self.add("concurrent connections, % of the bytes", bytes, 100.0 * kept * (complete + incomplete) / all);
     }
 
     /// Round-trip times, and the thirty values of the DA model.
     fn add_round_trips(&mut self) {
         let (published, law) = (self.published, &self.trace.rtt);
         let rtts = self.drawn.as_ref().map(|drawn| &drawn.rtts);
-        let (median, high) = (quantile(law, rtts, 0.5), quantile(law, rtts, 0.97));
+        let (median, high) = (drawn_or(law, rtts, 0.5), drawn_or(law, rtts, 0.97));
         let da = match rtts {
             Some(values) => thirtieths(values),
             None => {
@@ -276,90 +209,148 @@ impl<'a> Table<'a> {
             }
         };
         let deviation = law.deviation().unwrap_or(f64::NAN);
-        self.add("round-trip time, ms: mean", AIKAT, near(published.rtt[0]), mean(law));
-        self.add("round-trip time: standard deviation", AIKAT, near(published.rtt[1]), deviation);
-        self.add("round-trip time: median", AIKAT, near(published.rtt[2]), median);
-        self.add("round-trip time: 97 %", AIKAT, near(published.rtt[3]), high);
+        self.add("round-trip time, ms: mean", near(published.rtt[0]), mean(law));
+        self.add("round-trip time: standard deviation", near(published.rtt[1]), deviation);
+        self.add("round-trip time: median", near(published.rtt[2]), median);
+        self.add("round-trip time: 97 %", near(published.rtt[3]), high);
         let source = "DA model (methods B.3)";
         for (place, (value, ours)) in published.da.iter().zip(&da).enumerate() {
             let name = format!("round-trip time: mean of thirtieth {}", place + 1);
             // Published in even milliseconds.
             let by = (SHARE * value).max(1.0);
-            self.add(&name, source, Expected::Within { value: *value, by }, *ours);
+            self.add_of(&name, source, Expected::Within { value: *value, by }, *ours);
         }
         let mean_of = da.iter().sum::<f64>() / da.len() as f64;
-        self.add("round-trip time: mean of the thirtieths", source, near(published.da_mean), mean_of);
+        self.add_of("round-trip time: mean of the thirtieths", source, near(published.da_mean), mean_of);
     }
 
-    /// Windows at the usual sizes.
     fn add_windows(&mut self) {
-        let law = &self.trace.window;
-        let windows = [4_096.0, 8_192.0, 16_384.0, 32_768.0, 49_152.0, 65_535.0_f64];
-        let at_them = windows.map(|bytes| law.cdf(bytes) - law.cdf(bytes.next_down()));
-        let name = "windows: % at 4, 8, 16, 32, 48 and 64 KB";
-        self.add(name, "Aikat 2010 (methods A.7)", percent(1.0), 100.0 * at_them.iter().sum::<f64>());
-    }
-
-    /// Epochs of sequential connections.
-    fn add_epochs(&mut self) {
-        let (published, epochs) = (self.published, self.trace.epochs());
-        self.add("epochs: mean", AIKAT, near(published.epochs[0]), epochs.mean);
-        self.add("epochs: standard deviation", AIKAT, near(published.epochs[1]), epochs.deviation);
-        let single = self.drawn.as_ref().map_or(epochs.single, |drawn| drawn.single);
-        self.add("epochs: % of connections with one", AIKAT, percent(published.epochs[2]), 100.0 * single);
-    }
-
-    /// Bytes of responses and of concurrent ADUs.
-    fn add_sizes(&mut self) {
-        let (published, trace) = (self.published, self.trace);
-        let drawn = self.drawn.as_ref();
-        let quantiles = |law: &Distribution, drawn: Option<&Vec<f64>>| [0.5, 0.8, 0.9].map(|u| quantile(law, drawn, u));
-        let response = quantiles(&trace.response, drawn.map(|drawn| &drawn.responses));
-        let adu = quantiles(&trace.concurrent_adu, drawn.map(|drawn| &drawn.concurrent));
-        for (what, values, law, ours) in [
-            ("response", &published.response, &trace.response, response),
-            ("concurrent ADU", &published.concurrent_adu, &trace.concurrent_adu, adu),
-        ] {
-            for ((value, name), ours) in values.iter().zip(["bytes: median", "80 %", "90 %"]).zip(ours) {
-                self.add(&format!("{what}, {name}"), AIKAT, near(*value), ours);
+        let all = |side: Side, large: usize, bytes: f64| 100.0 * self.trace.windows[large][side].cdf(bytes);
+        let mut rows = Vec::new();
+        for (side, name) in Side::BOTH.into_iter().zip(["initiators", "acceptors"]) {
+            let published = self.published.windows[side as usize];
+            rows.push((format!("64 KB window, % of {name}"), published[0], 100.0 - all(side, 0, 65_534.0)));
+            if let [_, Some(small), Some(of_large)] = published.map(|share| (share > 0.0).then_some(share)) {
+                rows.push((format!("window below 8 KB, % of {name}"), small, all(side, 0, 8_191.0)));
+                let name = format!("window below 8 KB, % of {name} of connections above 1 MB");
+                rows.push((name, of_large, all(side, 1, 8_191.0)));
             }
-            self.add(&format!("{what}, mean"), AIKAT, near(values[3]), mean(law));
+        }
+        for (name, share, ours) in rows {
+            self.add(&name, percent(share), ours);
         }
     }
 
-    /// Shares of long waits.
-    fn add_waits(&mut self) {
-        let law = self.durations.long;
-        let concurrent = self.trace.concurrent_wait.ccdf(0.5_f64.next_down());
-        let long = self.drawn.as_ref().map_or([law.acceptor, law.initiator, concurrent], |drawn| drawn.long);
-        let whats = ["for a response", "for the next request", "of concurrent connections"];
-        for (what, (value, ours)) in whats.iter().zip(self.published.long.iter().zip(long)) {
-            let name = format!("waits {what}: % of 500 ms and more");
-            self.add(&name, "Aikat 2010 (methods A.5)", percent(*value), 100.0 * ours);
+    fn add_connection_sizes(&mut self) {
+        let (Some(published), Some(drawn)) = (&self.published.connections, &self.drawn) else { return };
+        let sizes: Vec<f64> = drawn.connections.iter().map(|connection| connection.bytes).collect();
+        let ours = [
+            ("< 4 KB, %", percent(published.small), 100.0 * (1.0 - from(&sizes, 4_000.0))),
+            ("> 1 MB, %", percent(published.large), 100.0 * from(&sizes, 1_000_001.0)),
+            ("90 %", near(published.at_90), quantile(&sizes, 0.9)),
+            ("median", near(published.median), quantile(&sizes, 0.5)),
+        ];
+        for (name, expected, ours) in ours {
+            self.add(&format!("connection size, bytes: {name}"), expected, ours);
+        }
+        let trace = self.trace;
+        let each = trace.concurrent.iter().map(|of| of.share * 2.0 * of.adus() * mean(&trace.concurrent_adu));
+        let of = &trace.sequential;
+        let epoch = mean(&of.sizes.initiator.law) + mean(&of.sizes.acceptor.law);
+        let ours = of.share * of.epochs().mean * epoch + each.sum::<f64>();
+        self.add("connection size, bytes: mean", about(published.mean), ours);
+    }
+
+    /// Times to the last byte by sizes and windows, on a network that loses nothing and is never full.
+    fn add_durations(&mut self) {
+        let (Some(published), Some(drawn)) = (&self.published.connections, &self.drawn) else { return };
+        let of = |model: usize, least: f64, most: f64| {
+            let within = drawn.connections.iter().filter(|one| one.bytes >= least && one.bytes < most);
+            let mut times: Vec<f64> = within.map(|one| one.last_byte[model]).collect();
+            times.sort_by(f64::total_cmp);
+            times
+        };
+        let limits =
+            [("< 4 KB", 0.0, 4_000.0), ("> 4 KB", 4_000.0, f64::INFINITY), ("> 1 MB", 1_000_001.0, f64::INFINITY)];
+        let mut rows = Vec::new();
+        for (class, (name, least, most)) in limits.into_iter().enumerate() {
+            for (model, window) in Model::ALL.into_iter().enumerate() {
+                let times = of(model, least, most);
+                let window = window.name();
+                let [mean, median] = published.durations[class][model];
+                let ours = times.iter().sum::<f64>() / times.len() as f64;
+                rows.push((format!("duration, {name}, {window}, s: mean"), about(mean), ours));
+                rows.push((format!("duration, {name}, {window}, s: median"), near(median), quantile(&times, 0.5)));
+            }
+            if let Some([below, over]) = published.shares.get(class) {
+                let times = of(Model::KB64, least, most);
+                let (short, long) = (100.0 * (1.0 - from(&times, 0.5)), 100.0 * from(&times, 3.0));
+                rows.push((format!("duration, {name}, 64 KB, % below 500 ms"), percent(*below), short));
+                rows.push((format!("duration, {name}, 64 KB, % over 3 s"), percent(*over), long));
+            }
+        }
+        for (name, expected, ours) in rows {
+            self.add(&name, expected, ours);
         }
     }
 
-    /// Times of replays. Quantiles need drawn values.
-    fn add_replays(&mut self) {
+    /// Rates in both directions.
+    fn add_load(&mut self) {
         let (published, rate) = (self.published, self.trace.connections_per_second);
-        let Durations { response, connection, .. } = self.durations;
-        let c9 = "replay of Aikat 2010 (methods C.9), fitted by waits";
-        self.add("response time, s: mean", c9, near(published.response_time[1]), response);
-        self.add("duration, s: mean", c9, near(published.duration[2]), connection);
-        let open = "methods C.4, Little's law";
-        self.add("connections open at once", open, near(published.open), rate * connection);
+        let both = |what: fn(&Wire) -> f64| {
+            let mut both = [0, 1].map(|side| self.sum(|wire| what(&wire[side])).iter().sum::<f64>());
+            both.sort_by(|a, b| b.total_cmp(a));
+            both
+        };
+        let (load, packets) = (both(|wire| wire.bytes), both(|wire| wire.packets));
+        let expected = published.load.map(|value| Expected::Near { value, share: LOAD });
+        self.add("Mbit/s in the busier direction", expected[0], 8e-6 * rate * load[0]);
+        self.add("Mbit/s in the other", expected[1], 8e-6 * rate * load[1]);
+        let name = "thousand packets a second, busier direction";
+        self.add_of(name, "replay, methods C.9", about(published.packets), 1e-3 * rate * packets[0]);
+    }
+
+    /// Active connections by presence, before and after 32 minutes of the hour.
+    fn add_activity(&mut self) {
         let Some(drawn) = &self.drawn else { return };
-        let of = |values, u| quantile(&self.trace.rtt, Some(values), u);
-        let (times, durations) = (&drawn.times, &drawn.durations);
-        let (at_80, at_90, response) = (of(durations, 0.8), of(durations, 0.9), of(times, 0.9));
-        let shape = |value| Expected::Near { value, share: SHAPE };
-        self.add("duration: 80 %", c9, shape(published.duration[0]), at_80);
-        self.add("duration: 90 %", c9, shape(published.duration[1]), at_90);
-        self.add("response time: 90 %", c9, shape(published.response_time[0]), response);
-        if let Some(last) = self.rows.last_mut() {
-            last.departs = published.response_departs.map(ToOwned::to_owned);
+        let [before, after] = drawn.active;
+        let mean = (32.0 * before + 28.0 * after) / 60.0;
+        self.add_of("active connections, presence: mean", "methods C.4", near(self.published.active), mean);
+        match self.published.around {
+            Some(around) => {
+                self.add("active connections, presence: before 32 minutes", near(around[0]), before);
+                self.add("active connections, presence: after 32 minutes", near(around[1]), after);
+            }
+            None => {
+                self.add("active connections: after 32 minutes over before (stationary)", near(1.0), after / before)
+            }
         }
     }
+
+    /// Classes: not in A.14.
+    fn add_classes(&mut self) {
+        const A2: &str = "methods A.2";
+        let kept = 100.0 * (1.0 - self.published.left_out);
+        let [_, _, concurrent] = self.sum(|wire| wire[0].bytes + wire[1].bytes);
+        let all: f64 = self.sum(|wire| wire[0].bytes + wire[1].bytes).iter().sum();
+        let kept_bytes = 100.0 * (1.0 - self.published.left_out_bytes);
+        let (ours, bytes) = (self.trace.concurrent[1].share, concurrent / all);
+        let [connections, share] = self.published.incomplete_concurrent.map(percent);
+        self.add_of("incomplete concurrent, % of the trace's connections", A2, connections, kept * ours);
+        self.add_of("incomplete concurrent, % of the bytes", A2, share, kept_bytes * bytes);
+        let Some(drawn) = &self.drawn else { return };
+        let [connections, share] = self.published.complete_sequential.map(percent);
+        let ours = drawn.complete.map(|share| share * self.trace.sequential.share);
+        let sequential = self.sum(|wire| wire[0].bytes + wire[1].bytes)[0] / all;
+        let bytes = kept_bytes * drawn.complete[1] * sequential;
+        self.add_of("complete sequential, % of the trace's connections", A2, connections, kept * ours[0]);
+        self.add_of("complete sequential, % of the bytes (drawn)", A2, share, bytes);
+    }
+}
+
+/// The number of epochs that a share `u` of the connections do not exceed.
+fn count_at(sequential: &Sequential, u: f64) -> f64 {
+    (1..).find(|count| sequential.at_least(count + 1) <= 1.0 - u).map_or(f64::NAN, |count: usize| count as f64)
 }
 
 /// How connections of the campus arrive: of an hour, or of several.
@@ -410,71 +401,4 @@ fn thirtieths(sorted_millis: &[f64]) -> Vec<f64> {
     let rtts: Vec<Duration> = sorted_millis.iter().map(|millis| Duration::from_secs_f64(millis / 1e3)).collect();
     let paths = discrete_approximation(&rtts, Approximation { paths: 30, trim: 0.01, quantum: None });
     paths.into_iter().map(|rtt| 1e3 * rtt.as_secs_f64()).collect()
-}
-
-/// What a million connections have, in order of size.
-#[derive(Default)]
-struct Drawn {
-    rtts: Vec<f64>,
-    responses: Vec<f64>,
-    concurrent: Vec<f64>,
-    durations: Vec<f64>,
-    times: Vec<f64>,
-    single: f64,
-    long: [f64; 3],
-}
-
-impl Drawn {
-    fn new(trace: &Trace) -> Drawn {
-        const CONNECTIONS: usize = 1_000_000;
-        let mut drawn = Drawn::default();
-        let (mut sequential, mut single) = (0.0, 0.0);
-        let mut waits = [(0.0, 0.0); 3];
-        let vectors = Reference { scale: 1.0 }.vectors(trace, 1, Duration::from_secs(3_600));
-        for vector in vectors.take(CONNECTIONS) {
-            drawn.rtts.push(1e3 * vector.min_rtt().unwrap_or_default().as_secs_f64());
-            let duration = drawn.add(&vector, &mut waits);
-            drawn.durations.push(duration);
-            if vector.pattern == Pattern::Sequential {
-                sequential += 1.0;
-                single += f64::from(u8::from(vector.adus.len() == 2));
-            }
-        }
-        drawn.single = single / sequential;
-        drawn.long = waits.map(|(all, long)| long / all);
-        let Drawn { rtts, responses, concurrent, durations, times, .. } = &mut drawn;
-        for values in [rtts, responses, concurrent, durations, times] {
-            values.sort_by(f64::total_cmp);
-        }
-        drawn
-    }
-
-    /// Takes the sizes, waits and response times of `vector`; how long it lasts by the published rule of waits.
-    fn add(&mut self, vector: &ConnectionVector, waits: &mut [(f64, f64); 3]) -> f64 {
-        let rtt = vector.min_rtt().unwrap_or_default().as_secs_f64();
-        let concurrent = vector.pattern == Pattern::Concurrent;
-        let mut waited = [0.0; 2];
-        for adu in &vector.adus {
-            if concurrent {
-                self.concurrent.push(adu.bytes as f64);
-            } else if adu.side == Side::Acceptor {
-                self.responses.push(adu.bytes as f64);
-            }
-            let is_long = adu.wait.is_some_and(|wait| wait >= MIN_WAIT);
-            let replayed = adu.wait.filter(|_| is_long).unwrap_or_default().as_secs_f64();
-            waited[adu.waiter as usize] += replayed;
-            let server = adu.side == Side::Initiator;
-            if !concurrent && server {
-                self.times.push(rtt + replayed);
-            }
-            if adu.wait.is_some() {
-                let (all, long) = &mut waits[if concurrent { 2 } else { usize::from(!server) }];
-                (*all, *long) = (*all + 1.0, *long + f64::from(u8::from(is_long)));
-            }
-        }
-        match vector.pattern {
-            Pattern::Sequential => rtt * (vector.adus.len() / 2) as f64 + waited[0] + waited[1],
-            Pattern::Concurrent => rtt + waited[0].max(waited[1]),
-        }
-    }
 }

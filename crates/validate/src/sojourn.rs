@@ -96,7 +96,7 @@ fn mean_sojourn(payload: &Distribution, load: f64, packets: u64, seed: u64) -> O
     config.bottleneck.queue = Discipline::DropTail(Limit::Packets(1 << 40));
     config.seed = seed;
     let (pacing, payload) = (Pacing::Poisson, payload.clone());
-    let datagrams = Datagrams { pacing, gap, payload, start: Time::ZERO, stop: Time::MAX };
+    let datagrams = Datagrams { pacing, gap, payload, start: Time::ZERO, stop: Time::MAX, answered: false };
     let rtt = Duration::from_millis(1);
     config.datagrams = vec![DatagramFlow { id: 1, class: 0, from: LinkSide::Left, rtt, ip_version: None, datagrams }];
     let mut bins = Bins::default();

@@ -19,34 +19,44 @@ Scripts are TCP transcripts in packetdrill's language, written for Flowloom from
 /// What stands above those of the reference workloads.
 const REFERENCES: &str = "# Reference workloads
 
-Written by `make references` (and `make validate`); do not edit. The workloads `campus-2008` and `enterprise-2006` are synthetic: connections drawn from
-laws that were fitted to the published statistics of two traces (Aikat 2010), UNC's link to the Internet on 10 January 2008, 14 to 15 h, and IBM's on
-10 October 2006, from 14:20. No vector of either trace is in them. `docs/reference/models.md` has their parameters, `models/src/generate/reference/trace.rs` the laws.
+Written by `make references` (and `make validate`); do not edit. The workloads `campus-2008` and `enterprise-2006` are synthetic.
+Their connections are drawn from laws that were fitted to the published statistics of two traces (Aikat 2010): UNC's link to the
+Internet on 10 January 2008, 14 to 15 h, and IBM's on 10 October 2006, from 14:20. No vector of either trace is in them.
+`docs/reference/models.md` describes the laws, `models/src/generate/reference/trace.rs` has their constants.
 
-Quantiles and shares are those of a million connections that were drawn, with all their exchanges (seed 1); means, deviations, bytes and loads are sums and
-integrals of the laws, since samples miss heavy tails (methods E.3). A row *holds* if ours is within the tolerance; none of the published numbers lies above a 99 % point. It *departs* where the published numbers
-cannot all be had, with the reason under the table. KB and GB are 1,000 and 10^9 bytes.
+The tables have every row of methods A.14, and below them rows of A.2, B.3, C.4 and C.9. Sizes and durations of connections are those of a
+million drawn connections with all their exchanges (seed 1). Means of sizes, deviations, bytes, loads, and the quantiles of sizes, waits and epochs
+are those of the laws, by sums and integrals, because samples miss heavy tails (methods E.3). Bytes and loads are on the link (methods A.11: 54 bytes of headers, acknowledgements,
+handshakes). KB and GB are 1,000 and 10^9 bytes; windows are in KB of 1,024 bytes.
+
+Durations are times from the SYN to the last byte on a network that loses nothing and is never full: a round trip for the handshake
+and for each exchange, one more for each further flight of slow start (4,380 bytes first, half as much again in each flight, up to the
+window), and the waits of 500 ms and more. A connection is active in a second if it is open at any moment of it (presence,
+methods C.4); these rows are of a twentieth of the connections, with an hour before the hour.
+
+A row *holds* if ours is within the tolerance: 5 % for quantiles, shares and active connections, 10 % for means, 2 % for loads and
+numbers of exchanges. It *departs* where the published numbers cannot all be had, with the reason under the table.
+
+**Precedence** (methods A.14): quantiles, numbers of exchanges, loads of both directions, the concurrent share, means.
 
 **Where the published numbers contradict each other**
 
-- Bytes of the classes and load: 300 GB and 471 + 202 Mbit/s are the same (303 GB in an hour) if both are bytes on the link; as payload, four responses of 11 kB alone
-  take 201 of the 214 GB of sequential connections. Bytes here are those on the link (methods A.11: with 54 bytes of headers, acknowledgements, handshakes), and epochs and
-  responses are a little below their published means. IBM's 365 GB and 404 + 366 Mbit/s (347 GB) are 5 % apart: ours lie between.
-- Open connections: by Little's law 33 s and 87 s make 42,900 and 67,300 connections; 45,000 (mean) and 72,200 (median) are published. Ours lie between.
-- Waits and durations: if 44 % of all waits for the next request were long, whichever connection they are in, hardly a connection of several epochs would end within 2 s;
-  80 % of all do. Waits of one connection are therefore alike: connections are brisk, slow or idle.
-- Waits and the length of the trace: a connection of 8,800 epochs of which each sixth waits for long would last longer than the hour in which it was seen. No wait is longer
-  than an hour over the number of waits of its connection.
-- Arrivals: a standard deviation of 346.07 connections in 10 ms, and of 79.21 for a Poisson process of the same rate, is printed; a Poisson process has a deviation of 79.21
-  in bins of 6,274 connections, which at any rate near the published ones are seconds long. Ours has it in such bins. Neither number is of one of the two traces: they are
-  of another trace of UNC's link (Hernandez-Campos 2006). Nothing is published of the arrivals at IBM's: the same law was taken.
+- Numbers of epochs: 13 million exchanges of 4,568,847 connections are 2.85 epochs; the mean is given as 3. Ours lies between.
+- Concurrent connections: 1.8 % of the connections are stated, and 115,045 of 4,683,892, which is 2.5 %. Ours are the number.
+- Bytes of IBM: the classes have 365 GB, 404 + 366 Mbit/s are 347 GB. Ours are the load.
+- Active connections of IBM: 78,800 before and 68,000 after 32 minutes are 73,800 in the mean; 72,000 is given.
 - The thirty values of UNC's DA model have a mean of 66.4 ms; the source says 67.
-- Response times at IBM: 16 % of waits of 500 ms and more leave no room for 10 % of response times above 550 ms.
+- Arrivals: a deviation of 346.07 connections in 10 ms, and of 79.21 for a Poisson process of the same rate, is printed. A Poisson
+  process has a deviation of 79.21 in bins of 6,274 connections, and ours has 346 in such bins. Neither number is of one of the two
+  traces: they are of another trace of UNC's link (Hernandez-Campos 2006).
 
-**What is chosen, because nothing is published**: sizes of requests (but for their mean, which is what is left of the bytes), waits below 500 ms, the lengths of waits above it within
-what the times of replays say, numbers of ADUs of concurrent connections within each class, shares of the six published windows, segments (10 % of the connections 536 bytes: TCP evaluation suite), the largest ADU (250 MB),
-on which side of the link initiators are where only two loads are known, and that different variables of a connection are independent but for what is said here:
-incomplete connections have more epochs, as their bytes say, and waits of one connection are alike.
+**What is chosen, because A.14 does not have it**: values below the medians of sizes and waits; the largest ADU (250 MB) and the
+longest wait (an hour; 20 minutes in concurrent connections); numbers of ADUs of concurrent connections within their bytes; which
+share of the waits and of the sizes connections with few and with many epochs have, within the published sizes and durations; which of
+the smaller windows those have that have none of 64 KB, of IBM also how many are below 8 KB; segments (10 % of the connections 536
+bytes: TCP evaluation suite); on which side of the link initiators are, within the two loads; that the monitor is in the middle
+of the path, so that a wait contains half of the round-trip time; arrivals of IBM (as of UNC), and that what falls at 32 minutes are
+the starts; and that all else is independent.
 ";
 
 /// `docs/evidence/validation.md`: checks of the simulator.

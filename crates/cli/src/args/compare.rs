@@ -52,11 +52,12 @@ pub struct Compare {
         help_heading = "Explanation"
     )]
     pub explain: bool,
-    /// HTML file to write the explanation to; "-" writes standard output
-    #[arg(short, long, value_name = "FILE", requires = "explain", help_heading = "Explanation")]
-    pub output: Option<PathBuf>,
+    /// Also write one self-contained HTML file with plots: the report of the runs, or with --explain the explanation; "-" writes
+    /// standard output instead
+    #[arg(long, short = 'o', alias = "output", value_name = "FILE", conflicts_with = "against")]
+    pub html: Option<PathBuf>,
     /// Replace the HTML file if it exists
-    #[arg(long, requires = "output", help_heading = "Explanation")]
+    #[arg(long, requires = "html")]
     pub force: bool,
     /// Number of simulations to run in parallel [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true, requires = "explain", help_heading = "Explanation")]

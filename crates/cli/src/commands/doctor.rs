@@ -58,7 +58,7 @@ pub fn run(args: &args::Doctor, quiet: bool) -> Result<Exit, Error> {
             text.push_str(&format!("{:20} remedy: {remedy}\n", ""));
         }
     }
-    output::text(&text).map(|()| Exit::Done)
+    output::shown(&text).map(|()| Exit::Done)
 }
 
 fn cores() -> Capability {

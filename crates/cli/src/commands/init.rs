@@ -26,7 +26,7 @@ pub fn run(args: &args::Init, manner: impl Fn(args::Form) -> Manner) -> Result<E
         return Ok(Exit::Done);
     }
     let (file, next) = (args.output.display(), options.command(&args.output));
-    output::text(&format!("experiment  {file}        next  {next}\n"))?;
+    output::shown(&format!("experiment  {file}        next  {next}\n"))?;
     Ok(Exit::Done)
 }
 

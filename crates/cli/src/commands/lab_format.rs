@@ -49,7 +49,7 @@ fn check(args: &args::LabFormat, manner: Manner) -> Result<Exit, Error> {
         exit = Exit::Different;
         let same = text.lines().zip(formatted.lines()).take_while(|(one, other)| one == other).count();
         if !manner.quiet {
-            output::text(&format!("{}: laid out otherwise from line {} on\n", script.display(), same + 1))?;
+            output::shown(&format!("{}: laid out otherwise from line {} on\n", script.display(), same + 1))?;
         }
     }
     Ok(exit)

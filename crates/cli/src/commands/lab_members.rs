@@ -22,7 +22,7 @@ pub fn init(args: &LabInit) -> Result<Exit, Error> {
     let name = args.name.clone().unwrap_or_else(of_folder);
     let authority = Authority::init(&args.dir, &name, HostClock.unix_s()).map_err(of_lab)?;
     let dir = args.dir.display();
-    output::text(&format!(
+    output::shown(&format!(
         "lab {name}  {}\n  authority and controller  {dir}  (keep it: whoever has it is the lab)\n  next  flowloom lab invite NAME --address THIS-HOST:42011 --dir {dir}\n",
         authority.lab()
     ))?;
@@ -55,7 +55,7 @@ pub fn admit(args: &LabAdmit, quiet: bool) -> Result<Exit, Error> {
         let request: Request = read(request)?;
         let (who, given) = authority.admit(&request, HostClock.unix_s()).map_err(of_lab)?;
         write_new(answer, &given)?;
-        output::text(&format!("{who}  {}\n", answer.display()))?;
+        output::shown(&format!("{who}  {}\n", answer.display()))?;
         return Ok(Exit::Done);
     }
     let listens = |address| {
@@ -69,7 +69,7 @@ pub fn admit(args: &LabAdmit, quiet: bool) -> Result<Exit, Error> {
         listens,
         |asked| match &asked.outcome {
             // A reader that went away does not keep others out.
-            Ok(who) => drop(output::text(&format!("{who}  from {}\n", asked.from))),
+            Ok(who) => drop(output::shown(&format!("{who}  from {}\n", asked.from))),
             Err(why) => tell!("warning: {}: {why}", asked.from),
         },
         || interrupt::stop().is_requested(),
@@ -91,7 +91,7 @@ pub fn enrol(args: &LabEnrol) -> Result<Exit, Error> {
             if let Some(file) = &args.request {
                 write_new(file, &pending.begin(&token).map_err(of_lab)?)?;
                 let (file, dir) = (file.display(), args.dir.display());
-                output::text(&format!(
+                output::shown(&format!(
                     "{file}\n  at the lab  flowloom lab admit --request {file} --answer ANSWER\n  then here   flowloom lab enrol --dir {dir} --answer ANSWER\n"
                 ))?;
                 return Ok(Exit::Done);
@@ -101,7 +101,7 @@ pub fn enrol(args: &LabEnrol) -> Result<Exit, Error> {
         (None, None) => return Err(Error::usage("a token or an answer is needed")),
     };
     let dir = args.dir.display();
-    output::text(&format!(
+    output::shown(&format!(
         "{who}  {dir}\n  what it lends  {dir}/limits.toml\n  next           flowloom agent --dir {dir}\n"
     ))?;
     Ok(Exit::Done)
@@ -111,7 +111,7 @@ pub fn enrol(args: &LabEnrol) -> Result<Exit, Error> {
 pub fn revoke(args: &LabRevoke) -> Result<Exit, Error> {
     let authority = Authority::open(&args.dir).map_err(of_lab)?;
     let revoked = authority.revoke(&args.name, HostClock.unix_s()).map_err(of_lab)?;
-    output::text(&match revoked {
+    output::shown(&match revoked {
         0 => format!("{}  was revoked before\n", args.name),
         n => format!("{}  {n} certificate{} revoked\n", args.name, if n == 1 { "" } else { "s" }),
     })?;

@@ -78,7 +78,7 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Error> {
     }
     outcome.failed.iter().for_each(|failure| tell!("error: {failure}"));
     let (ran, failed, shown) = (outcome.leaves.len(), outcome.failed.len(), named.display());
-    crate::output::text(&match args.take_up {
+    crate::output::shown(&match args.take_up {
         Some(_) => format!("what agents have of {name}, {failed} have nothing: {shown}\n"),
         None => format!("{ran} leaves ran, {failed} failed: {shown}\n"),
     })?;

@@ -15,7 +15,7 @@ pub fn run(args: &args::Report, quiet: bool) -> Result<Exit, Error> {
     check_target(&args.output, args.force, &args.runs)?;
     write_report(&load_variants(&args.runs)?, &args.output, args.force, interrupt::stop())?;
     if !quiet && !is_stream {
-        output::text(&format!("report   {}\n", args.output.display()))?;
+        output::shown(&format!("report   {}\n", args.output.display()))?;
     }
     if args.open {
         open::that_detached(&args.output).map_err(|error| {

@@ -107,7 +107,7 @@ fn dry_run(args: &args::Run, manner: Manner) -> Result<Exit, Error> {
             "# not in a file: several captures; extract them into one workload, and name it in workload.source\n",
         );
     }
-    manner.answer(
+    manner.answer_file(
         || json!({ "experiment": experiment.to_toml(), "needs": needs, "reading": reading, "several_inputs": several }),
         || format!("{needs}{beside}{}", experiment.to_toml()),
     )?;

@@ -7,11 +7,13 @@ use std::slice;
 use flowloom::core::workload::LinkSide;
 use flowloom::input::{self, Kind};
 use flowloom::live::guests::Guest;
+use flowloom::report::text::link_text;
 use flowloom::results::REPORT_FILE;
 use flowloom::{Driver, Error, RunOptions, run_files};
 
 use crate::args::{self, Form};
 use crate::commands::this_program;
+use crate::diagnostics::one_line;
 use crate::exit::Exit;
 use crate::output::Manner;
 
@@ -45,9 +47,12 @@ pub fn run(args: &args::Shell, verbose: bool) -> Result<Exit, Error> {
     let Some(code) = ran.guest_code else {
         return Ok(if ran.is_invalid() { Exit::Invalid } else { Exit::Done });
     };
-    let verdict =
-        ran.conclusions.first().map_or_else(String::new, |one| one.summary.verdict.accounted.word.to_string());
-    tell!("flowloom: {verdict}; run {0}, report {0}/{REPORT_FILE}", ran.folder.display());
+    if let Some(conclusion) = ran.conclusions.first() {
+        let accounted = &conclusion.summary.verdict.accounted;
+        tell!("flowloom: {}; run {1}, report {1}/{REPORT_FILE}", accounted.word, ran.folder.display());
+        accounted.reasons.iter().for_each(|why| tell!("  because {}", one_line(why)));
+        tell_as_is!("{}", link_text(&conclusion.summary, side));
+    }
     Ok(Exit::OfProgram(code))
 }
 

@@ -83,6 +83,6 @@ fn dry_run(args: &args::Sweep, options: &SweepOptions, manner: Manner) -> Result
     };
     let object =
         || json!({ "variants": plan.variants, "looks": plan.looks, "control": plan.control, "budget": plan.budget });
-    manner.answer(object, text)?;
+    manner.answer_file(object, text)?;
     Ok(Exit::Done)
 }

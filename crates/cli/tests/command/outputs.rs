@@ -166,6 +166,66 @@ fn a_folder_with_a_users_files_stays() {
     }
 }
 
+/// Each output of each command (`OUTPUTS` in `cli/src/args.rs`) on what exists: an error that names it, and the same bytes as before.
+#[test]
+fn nothing_is_overwritten_without_force() {
+    let bench = bench();
+    bench.file("m.toml", crate::models::EXCHANGES.as_bytes());
+    bench.file("k.toml", crate::calibrate::EXCHANGES.as_bytes());
+    bench.file("two.spec", crate::internetworks::TWO.as_bytes());
+    bench.file("lab.ns", crate::lab::SCRIPT.as_bytes());
+    bench.file("mine", b"mine");
+    fs::create_dir(bench.path("folder")).unwrap();
+    bench.file("folder/mine", b"mine");
+    bench.file("folder/flowloom.1", b"mine");
+    for words in [
+        &["extract", "c.pcap", "-o", "mine"][..],
+        &["convert", "w.parquet", "--to", "csv", "-o", "mine"],
+        &["convert", "r", "--to", "iperf3", "-o", "mine"],
+        &["describe", "c.pcap", "--html", "mine"],
+        &["describe", "r", "--html", "mine"],
+        &["fit", "w.parquet", "--html", "mine"],
+        &["fit", "w.parquet", "-o", "mine"],
+        &["fit", "w.parquet", "--model", "swing", "-o", "mine"],
+        &["fit", "w.parquet", "--model", "harpoon", "-o", "mine"],
+        &["overhead", "w.parquet", "--html", "mine"],
+        &["model", "m.toml", "-o", "mine", "--duration", "3s"],
+        &["calibrate", "k.toml", "--load", "20%", "-o", "folder"],
+        &["calibrate", "k.toml", "--load", "20%", "-o", "mine"],
+        &["run", "w.parquet", "-o", "folder"],
+        &["run", "w.parquet", "-o", "mine"],
+        &["run", "two.spec", "-o", "folder"],
+        &["run", "two.spec", "--cell-trace", "mine"],
+        &["sweep", "w.parquet", "--vary", "queue=10p,20p", "-o", "folder"],
+        &["sweep", "w.parquet", "--vary", "queue=10p,20p", "-o", "mine"],
+        &["report", "r", "-o", "mine"],
+        &["compare", "r", "--html", "mine"],
+        &["compare", "r", "--explain", "--html", "mine"],
+        &["init", "-o", "mine"],
+        &["lab", "format", "lab.ns", "-o", "mine"],
+        &["lab", "run", "lab.ns", "-o", "folder"],
+        &["shell", "m.toml", "-o", "folder", "--", "true"],
+        &["man", "folder"],
+        &["man", "mine"],
+    ] {
+        let said = bench.flowloom(words);
+        let target = if words.contains(&"folder") { "folder" } else { "mine" };
+        assert!(matches!(said.code, 1 | 2) && said.err.contains(target), "{words:?}: {} {}", said.code, said.err);
+        for name in ["mine", "folder/mine", "folder/flowloom.1"] {
+            assert_eq!(fs::read(bench.path(name)).unwrap(), b"mine", "{words:?}");
+        }
+        assert_eq!(fs::read_dir(bench.path("folder")).unwrap().count(), 2, "{words:?}");
+    }
+    // Enrolment by files.
+    bench.flowloom(&["lab", "init", "lab"]).succeeded();
+    let token = bench.flowloom(&["lab", "invite", "east"]).succeeded().out.trim().to_owned();
+    bench.flowloom(&["lab", "enrol", &token, "--dir", "agent", "--request", "mine"]);
+    assert_eq!(fs::read(bench.path("mine")).unwrap(), b"mine");
+    bench.flowloom(&["lab", "enrol", &token, "--dir", "other", "--request", "east.request"]).succeeded();
+    bench.flowloom(&["lab", "admit", "--request", "east.request", "--answer", "mine"]);
+    assert_eq!(fs::read(bench.path("mine")).unwrap(), b"mine");
+}
+
 #[test]
 fn standard_output_is_written_alike() {
     let bench = bench();

@@ -12,7 +12,10 @@ mod lab_processes;
 mod network;
 mod plausibility;
 mod preflight;
+mod probes;
+mod recipes;
 mod shell;
+mod sweeps;
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -110,6 +110,8 @@ pub struct Datagrams {
     pub start: Time,
     /// When it stops: nothing is sent from then on.
     pub stop: Time,
+    /// Whether the other end answers each at once with one of the same size, which makes probes of them.
+    pub answered: bool,
 }
 
 impl Datagrams {
@@ -333,7 +335,7 @@ mod tests {
 
     fn params(pacing: Pacing) -> Datagrams {
         let payload = Distribution::constant(100.0).unwrap();
-        Datagrams { pacing, gap: Duration::from_millis(10), payload, start: ms(5), stop: ms(1_000) }
+        Datagrams { pacing, gap: Duration::from_millis(10), payload, start: ms(5), stop: ms(1_000), answered: false }
     }
 
     fn all(params: Datagrams, seed: u64) -> Vec<Datagram> {

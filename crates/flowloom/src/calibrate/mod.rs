@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::context::{Context, Progress, Step};
 use crate::error::{Error, KeyError};
-use crate::experiment::{Experiment, Quantity, RateChoice, Shape, Source};
+use crate::experiment::{Experiment, Probe, Quantity, RateChoice, Shape, Source};
 use crate::input::{self, Kind};
 use crate::parallel::{at_once, threads};
 use crate::run::{Senders, config};
@@ -125,6 +125,7 @@ pub fn calibrate(file: &Path, options: &CalibrateOptions, context: Context<'_>) 
     }
     // The load is the workload's: what sends beside it is no part of it.
     let sources = std::mem::take(&mut experiment.sources);
+    let probe = experiment.probe.take();
     experiment.check()?;
     let asked = Asked::of(&experiment, &name)?;
     let shape = experiment.network.shape()?;
@@ -139,7 +140,7 @@ pub fn calibrate(file: &Path, options: &CalibrateOptions, context: Context<'_>) 
         context.warn(&Warning::RunsTooShort);
     }
     if let Some(folder) = &options.target {
-        job.save(&rows, &sources, (folder, options.replace), file)?;
+        job.save(&rows, (&sources, probe.as_ref()), (folder, options.replace), file)?;
     }
     Ok(Calibrated { text: job.text(&rows, file, options), json: job.object(&rows) })
 }
@@ -297,7 +298,7 @@ impl<'a> Job<'a> {
             stop: context.stop(),
         };
         let vectors = model
-            .vectors(seed, duration)
+            .vectors_after(seed, prefill.shift(), duration)
             .flat_map(|vector| generation.changed(vector, self.round_trips))
             .zip(0..)
             .map(|(vector, id)| ConnectionVector { id, ..vector })
@@ -366,7 +367,9 @@ impl<'a> Job<'a> {
         text.push_str("     from left    from right  exchanges/s     250,000 take  p90 varies\n");
         for row in rows {
             let _ = write!(text, "{:>6} ", percent(row.load));
-            let _ = row.model.rates().iter().try_for_each(|(_, rate)| write!(text, " {rate:>13}"));
+            // Each below its key, however long that is.
+            let rates = row.model.rates();
+            let _ = rates.iter().try_for_each(|(key, rate)| write!(text, " {rate:>0$}", key.len().max(13)));
             let [left, right] = row.carried.loads.map(|load| format!("{:.2} %", 100.0 * load));
             let _ = writeln!(
                 text,
@@ -392,7 +395,7 @@ impl<'a> Job<'a> {
     fn save(
         &self,
         rows: &[Row],
-        sources: &[Source],
+        (sources, probe): (&[Source], Option<&Probe>),
         (folder, replace): (&Path, bool),
         experiment: &Path,
     ) -> Result<(), Error> {
@@ -401,6 +404,7 @@ impl<'a> Job<'a> {
             let mut loaded = self.experiment.clone();
             loaded.workload.model = Some(row.model.clone());
             loaded.sources = sources.to_vec();
+            loaded.probe = probe.cloned();
             pages.push((name_of(row.load, experiment), loaded.to_toml()));
         }
         let within = |folder: &Path| -> Vec<(PathBuf, String)> {

@@ -11,11 +11,13 @@ use flowloom_core::keys::{KeyError, Quantity, named};
 use flowloom_core::tcp::keys::{Tcp, TcpKeys};
 use flowloom_core::time::Duration;
 use flowloom_models::Variation;
+use flowloom_report::dependence::HurstChoice;
 use flowloom_report::run::bin_width;
 use flowloom_sim::Config;
 use flowloom_sim::keys::{Network, Shape};
 
 use super::live::Live;
+use super::probe::{PROBE, Probe};
 use super::sources::{Source, TcpTrace, WORKLOAD};
 use super::sweep::Sweep;
 use super::vary::Vary;
@@ -38,6 +40,9 @@ pub struct Experiment {
     /// Traffic beside the workload, or without one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
+    /// Probes of the latency under load, beside the traffic; default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Probe>,
     /// What is measured, and how long.
     pub measure: Measure,
     /// Repetitions of the run.
@@ -94,6 +99,49 @@ pub struct Measure {
     /// Connections whose congestion windows are traced; default: off.
     #[serde(skip_serializing_if = "TcpTrace::is_off")]
     pub tcp_trace: TcpTrace,
+    /// How Hurst parameters are estimated; default: over octaves that are chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hurst: Option<HurstKeys>,
+}
+
+/// `measure.hurst`
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct HurstKeys {
+    /// Shortest time scale of the fit; default: chosen, from 1s on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Quantity<Duration>>,
+    /// Longest time scale of the fit; default: that of the last octave with eight coefficients.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Quantity<Duration>>,
+    /// Vanishing moments of the wavelet: trends of lower degrees leave no trace; default: 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 3))]
+    pub moments: Option<u32>,
+}
+
+impl HurstKeys {
+    fn problems(&self) -> Vec<KeyError> {
+        let mut found = Vec::new();
+        if let (Some(from), Some(to)) = (&self.from, &self.to)
+            && from.value >= to.value
+        {
+            found.push(KeyError::new(
+                "measure.hurst.to",
+                format_args!("of {to} is not above measure.hurst.from of {from}"),
+            ));
+        }
+        if let Some(moments) = self.moments.filter(|moments| !(1..=3).contains(moments)) {
+            found.push(KeyError::new("measure.hurst.moments", format_args!("of {moments} must be 1, 2 or 3")));
+        }
+        found
+    }
+
+    /// As a report takes it.
+    pub(crate) fn choice(&self) -> HurstChoice {
+        let nanos = |scale: &Option<Quantity<Duration>>| scale.as_ref().map(|scale| scale.value.as_nanos());
+        HurstChoice { from_ns: nanos(&self.from), to_ns: nanos(&self.to), moments: self.moments }
+    }
 }
 
 impl Default for Measure {
@@ -106,6 +154,7 @@ impl Default for Measure {
             throughput_every: Quantity::of("1ms"),
             monitor: Vec::new(),
             tcp_trace: TcpTrace::default(),
+            hurst: None,
         }
     }
 }
@@ -190,6 +239,7 @@ impl Measure {
         {
             wrong("window", format!("[{start}, {end}] ends after the run, which lasts {duration} (measure.duration)"));
         }
+        found.extend(self.hurst.iter().flat_map(HurstKeys::problems));
         if self.throughput_every.value >= LEAST_EVERY {
             found.extend(self.check_bins(self.longest_window()).err());
         }
@@ -253,6 +303,7 @@ impl Experiment {
         }
         found.extend(self.tcp.problems("tcp"));
         found.extend(self.source_problems(&shape));
+        found.extend(self.probe.iter().flat_map(|probe| probe.problems(&shape)));
         found.extend(self.run.problems());
         found.extend(self.sweep.iter().flat_map(Sweep::problems));
         if self.run.variation().is_some() && (self.workload.model.is_some() || self.workload.load.is_some()) {
@@ -287,6 +338,13 @@ impl Experiment {
                 let problem = format_args!("there are two classes named {name}");
                 found.push(KeyError::saying(format!("tcp.classes[{number}].name"), problem));
             }
+        }
+        if self.probe.is_some() {
+            if names.contains(&PROBE) {
+                let problem = format_args!("a class is named {PROBE}, as results call the probes of [probe]");
+                found.push(KeyError::saying("tcp.classes", problem));
+            }
+            names.push(PROBE);
         }
         for (number, source) in self.sources.iter().enumerate() {
             let key = format!("sources[{number}]");
@@ -357,9 +415,14 @@ impl Experiment {
         Error::all(errors).map_or(Ok(()), Err)
     }
 
-    /// Whether the sources depend on the seed.
+    /// Whether nothing but a workload sends: neither sources nor probes.
+    pub(crate) fn is_workload_alone(&self) -> bool {
+        self.sources.is_empty() && self.probe.is_none()
+    }
+
+    /// Whether the sources, or probes, depend on the seed.
     pub fn sources_draw(&self) -> bool {
-        self.sources.iter().any(|source| source.draws(&self.tcp))
+        self.probe.as_ref().is_some_and(Probe::draws) || self.sources.iter().any(|source| source.draws(&self.tcp))
     }
 
     /// What a live run can not send although a simulation can.

@@ -256,6 +256,7 @@ impl Placed<'_> {
                         payload: source.payload().checked(),
                         start,
                         stop,
+                        answered: false,
                     },
                 }),
             }
@@ -264,6 +265,40 @@ impl Placed<'_> {
 }
 
 impl Source {
+    /// One that sends datagrams from the first node to the second so often and so large, as probes do.
+    pub(super) fn of_probes(
+        name: &str,
+        [from, to]: [&str; 2],
+        is_poisson: bool,
+        (every, payload): (&Quantity<Duration>, &Quantity<Size>),
+    ) -> Source {
+        Source {
+            name: name.to_owned(),
+            kind: if is_poisson { Kind::Poisson } else { Kind::Cbr },
+            from: from.to_owned(),
+            to: to.to_owned(),
+            count: 1,
+            start: at_once(),
+            stop: None,
+            rtt: None,
+            bytes: None,
+            window: None,
+            mss: None,
+            tcp: None,
+            rate: None,
+            gap: Some(every.clone()),
+            payload: Some(Drawn::Constant(payload.clone())),
+            on: None,
+            off: None,
+        }
+    }
+
+    /// Its datagrams between two times, if they are probes; each is answered.
+    pub(super) fn probes(&self, start: Time, stop: Time) -> Datagrams {
+        let pacing = self.pacing().unwrap_or(Pacing::Constant);
+        Datagrams { pacing, gap: self.gap(), payload: self.payload().checked(), start, stop, answered: true }
+    }
+
     /// How many flows it has.
     pub fn flows(&self) -> u64 {
         self.count.into()

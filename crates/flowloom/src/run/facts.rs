@@ -15,7 +15,7 @@ use flowloom_sim::{Config, LinkConfig, LinkNumber};
 use flowloom_store::workload::{CaptureFacts, CopyFacts, PayloadFacts, TrafficFacts};
 
 use crate::clock::{self, Stopwatch};
-use crate::experiment::{self, LossChoice, Quantity, RateChoice};
+use crate::experiment::{self, HurstKeys, LossChoice, Quantity, RateChoice};
 use crate::input::Kind;
 use crate::run::again;
 use crate::run::changes::changes;
@@ -41,10 +41,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     let is_cut = summary.interrupted || source.interrupted || observed.is_some_and(|observed| observed.cut_short);
     // It is as long as that takes, which nobody planned.
     let is_of_program = observed.is_some_and(|observed| observed.guest.is_some());
-    let end = match is_cut {
-        true => planned.end.min(summary.end.as_nanos()).max(planned.start + 1),
-        false => planned.end,
-    };
+    let end = if is_cut { planned.end.min(summary.end.as_nanos()).max(planned.start + 1) } else { planned.end };
     let capture = &source.facts.capture;
     let mut experiment = plan.experiment.clone();
     experiment.run.seeds = vec![seed];
@@ -125,7 +122,11 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         cut_connections: *cut,
         replays_losses: config.rules.replay_all_losses() || config.replay.losses,
         events: observed.is_none().then_some(summary.events),
-        remaining_packets: Some(summary.directions.iter().map(|direction| direction.remaining.total()).sum()),
+        hurst: plan.experiment.measure.hurst.as_ref().map(HurstKeys::choice).unwrap_or_default(),
+        // Of the traffic, as its series have it.
+        remaining_packets: Some(
+            summary.directions.iter().map(|one| one.remaining.total() - one.remaining_probes).sum(),
+        ),
         plausibility: Some(plausibility::facts(config, summary, &classes, &topology)),
         classes,
         topology: Some(topology),

@@ -18,7 +18,7 @@ use flowloom_store::run_folder::{
 };
 
 use crate::clock::Stopwatch;
-use crate::context::{Progress, Step};
+use crate::context::{Event, Progress, Step};
 use crate::error::Error;
 use crate::parallel::{at_once, locked, threads};
 use crate::results::{self, write_own_report};
@@ -174,6 +174,10 @@ impl<'a> Job<'a> {
     fn progress(&self, runs: u64) -> Progress<'a> {
         let Prepared { config, live, .. } = &self.setup.workloads[0];
         let step = if live.is_some() { Step::RunningLive } else { Step::Simulating };
+        if live.is_some() {
+            let at_most = config.window + config.drain;
+            self.setup.context.event(&Event::RunsLive { runs, length: config.window, at_most });
+        }
         self.setup.context.begin(step, Some(millis(config.window) * runs))
     }
 

@@ -9,7 +9,7 @@ use std::thread::ScopedJoinHandle;
 
 use flowloom_core::path::Flow;
 use flowloom_core::record::{
-    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, QueueSample, Record, Recorder, SojournRecord,
+    ConnectionRecord, DropRecord, EpochRecord, PacketRecord, ProbeRecord, QueueSample, Record, Recorder, SojournRecord,
     SourceRecord, ThroughputBin, WindowRecord,
 };
 use flowloom_core::workload::ConnectionVector;
@@ -133,6 +133,7 @@ struct Batch {
     sojourns: Vec<SojournRecord>,
     flows: Vec<(u64, Flow)>,
     sources: Vec<SourceRecord>,
+    probes: Vec<ProbeRecord>,
     windows: Vec<WindowRecord>,
     packets: Vec<(u16, PacketRecord)>,
     weight: usize,
@@ -164,6 +165,7 @@ impl Batch {
             .drain(..)
             .try_for_each(|(connection, flow)| recorder.record(Record::Flow { connection, flow: &flow }))?;
         self.sources.drain(..).try_for_each(|source| recorder.record(Record::Source { source: &source }))?;
+        self.probes.drain(..).try_for_each(|probe| recorder.record(Record::Probe { probe: &probe }))?;
         self.windows.drain(..).try_for_each(|change| recorder.record(Record::Window { change: &change }))?;
         self.packets
             .drain(..)
@@ -211,6 +213,7 @@ impl Recorder for Behind {
             Record::Dropped { packet } => self.batch.drops.push(*packet),
             Record::Flow { connection, flow } => self.batch.flows.push((connection, *flow)),
             Record::Source { source } => self.batch.sources.push(source.clone()),
+            Record::Probe { probe } => self.batch.probes.push(*probe),
             Record::Window { change } => self.batch.windows.push(*change),
             Record::Packet { link, packet } => self.batch.packets.push((link, *packet)),
         }

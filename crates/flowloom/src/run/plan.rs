@@ -111,7 +111,7 @@ impl Plan {
                 Kind::Experiment
             }
         };
-        if sources.is_empty() && experiment.workload.model.is_none() && !experiment.sources.is_empty() {
+        if sources.is_empty() && experiment.workload.model.is_none() && !experiment.is_workload_alone() {
             let refused = experiment.refuse_workload_keys();
             refused.map_err(|error| given_by(&located(error, file), &options.settings))?;
         }
@@ -189,7 +189,7 @@ fn sources(
         }
         return Ok(vec![source.clone()]);
     }
-    if is_stated && (!experiment.sources.is_empty() || experiment.workload.model.is_some()) {
+    if is_stated && (!experiment.is_workload_alone() || experiment.workload.model.is_some()) {
         if experiment.measure.duration.is_none() {
             return Err(Experiment::lacks("measure.duration", file)
                 .hint("without a capture nothing else says how long is sent: duration = \"60s\", or --duration 60s"));

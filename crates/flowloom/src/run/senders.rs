@@ -7,15 +7,15 @@ use flowloom_core::play;
 use flowloom_core::record::PacketRecord;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
-use flowloom_core::workload::{ConnectionVector, Protocol, Side};
-use flowloom_report::facts::{AS_SEEN, ClassFacts, LinkFacts};
+use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, Side};
+use flowloom_report::facts::{AS_SEEN, ClassFacts, LinkFacts, PROBES, SharingFacts};
 use flowloom_sim::{Class, Classed, Config, DatagramFlow, Summary, Traced, Way};
 
 use crate::error::{Error, KeyError};
-use crate::experiment::{DatagramModel, Experiment, FIRST_FLOW, Flows, Placed, Shape, Tcp, TcpClass, WORKLOAD};
+use crate::experiment::{DatagramModel, Experiment, FIRST_FLOW, Flows, PROBE, Placed, Shape, Tcp, TcpClass, WORKLOAD};
 use crate::warning::Warning;
 
-/// The classes of a run, in the order of [`Config::classes`]: the workload, its classes, the sources.
+/// The classes of a run, in the order of [`Config::classes`]: the workload, its classes, the sources, the workload's datagrams, probes.
 pub struct Senders<'a> {
     experiment: &'a Experiment,
     classes: Vec<Class>,
@@ -24,6 +24,8 @@ pub struct Senders<'a> {
     sources: Vec<Placed<'a>>,
     /// The class of the workload's datagrams, if they are sent.
     datagrams: Option<u16>,
+    /// The class of probes, if there are some, and the side of the bottleneck that their sender is on.
+    probe: Option<(u16, LinkSide)>,
 }
 
 /// What results call the datagrams of the workload.
@@ -75,7 +77,13 @@ impl<'a> Senders<'a> {
         }
         let datagrams = sends_datagrams.then_some(classes.len() as u16);
         classes.extend(sends_datagrams.then(|| of_workload(tcp)));
-        let mut senders = Senders { experiment, classes, lots: tcp.lots(), sources, datagrams };
+        let mut probe = None;
+        if let Some(asked) = &experiment.probe {
+            let (way, from) = asked.way(shape).map_err(|mut problems| problems.swap_remove(0))?;
+            probe = Some((classes.len() as u16, from));
+            classes.push(Class { way, tcp: tcp.config(), ..Class::default() });
+        }
+        let mut senders = Senders { experiment, classes, lots: tcp.lots(), sources, datagrams, probe };
         senders.fill_unused(has_workload);
         Ok(senders)
     }
@@ -117,6 +125,9 @@ impl<'a> Senders<'a> {
                 .hint("give it a round-trip time, as in rtt = \"100ms\", or the links a delay"));
             }
         }
+        if let Some(probe) = &self.experiment.probe {
+            probe.check(config.window)?;
+        }
         Ok(())
     }
 
@@ -135,6 +146,9 @@ impl<'a> Senders<'a> {
     pub fn flows(&self, seed: u64, window: Duration) -> Flows {
         let mut flows = Flows::default();
         self.sources.iter().for_each(|source| source.add_to(&mut flows, seed, window));
+        if let (Some(probe), Some(place)) = (&self.experiment.probe, self.probe) {
+            probe.add_to(&mut flows, place, seed, window);
+        }
         flows.connections.sort_by_key(|flow| flow.vector.start);
         flows
     }
@@ -194,7 +208,8 @@ impl<'a> Senders<'a> {
             (source.name.as_str(), source.to_string(), source.is_tcp().then(|| source.tcp(tcp).congestion.word()))
         });
         let datagrams = self.datagrams.map(|_| (DATAGRAMS, AS_SEEN.to_owned(), None));
-        let named = [workload].into_iter().chain(classes).chain(sources).chain(datagrams);
+        let probe = self.probe.map(|_| (PROBE, PROBES.to_owned(), None));
+        let named = [workload].into_iter().chain(classes).chain(sources).chain(datagrams).chain(probe);
         let facts = named.zip(&summary.classes).map(|((name, kind, congestion), counts)| ClassFacts {
             name: name.to_owned(),
             kind,
@@ -215,6 +230,11 @@ impl<'a> Senders<'a> {
                 .datagrams_dropped_at
                 .and_then(|link| Some(links.get(usize::from(link))?.name.clone())),
             is_transfer: false,
+            sharing: SharingFacts::new(
+                counts.sharing.flows,
+                counts.sharing.bytes as f64,
+                counts.sharing.squares as f64,
+            ),
         });
         let mut facts: Vec<ClassFacts> = facts.collect();
         for Placed { source, class, .. } in &self.sources {

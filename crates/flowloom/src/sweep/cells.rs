@@ -1,6 +1,8 @@
 //! The cells of a sweep, run beside each other.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration as Pause;
 
@@ -13,7 +15,7 @@ use crate::clock::Stopwatch;
 use crate::context::{Context, Progress, Silent};
 use crate::error::Error;
 use crate::experiment::{RateChoice, RateOf, Setting};
-use crate::parallel::{at_once, threads};
+use crate::parallel::{at_once, locked, threads};
 use crate::run::command_line::command;
 use crate::run::plan::Plan;
 use crate::run::{Driver, Ran, RunOptions, link_rate, perform_shared};
@@ -26,7 +28,7 @@ use super::store::Store;
 use super::workloads::Workloads;
 
 /// A cell that is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wanted {
     /// The capture alone, through the default network.
     Baseline,
@@ -42,6 +44,9 @@ pub enum Wanted {
 /// What cells come to.
 pub type Found = Result<Cell, Absent>;
 
+/// The names of cells that were looked for.
+pub type Names = BTreeMap<Wanted, String>;
+
 /// The cells of a question.
 pub struct Cells<'a> {
     question: &'a Question,
@@ -52,6 +57,7 @@ pub struct Cells<'a> {
     digests: Digests,
     /// Which direction is up, for all cells.
     headings: Headings,
+    names: Mutex<Names>,
     run: AtomicUsize,
     kept: AtomicUsize,
     /// How long the cells took that were run, in nanoseconds, and the bytes that they take, together.
@@ -83,6 +89,7 @@ impl<'a> Cells<'a> {
             context,
             digests: Digests::default(),
             headings,
+            names: Mutex::default(),
             run: AtomicUsize::new(0),
             kept: AtomicUsize::new(0),
             spent: Default::default(),
@@ -92,6 +99,11 @@ impl<'a> Cells<'a> {
     /// How many cells were run, and how many were there.
     pub fn counts(&self) -> (usize, usize) {
         (self.run.load(Ordering::Relaxed), self.kept.load(Ordering::Relaxed))
+    }
+
+    /// The names of those that were wanted.
+    pub fn names(&self) -> Names {
+        locked(&self.names).clone()
     }
 
     /// Whether all seeds of a variant replay one workload.
@@ -195,6 +207,7 @@ impl<'a> Cells<'a> {
     /// A cell, from the folder or run now.
     fn one(&self, wanted: Wanted) -> Result<Found, Error> {
         let (id, plan, run) = self.named(wanted)?;
+        locked(&self.names).insert(wanted, id.clone());
         let seed = if let Wanted::Cell { seed, .. } = wanted { seed } else { 0 };
         loop {
             if let Some(cell) = self.store.cell(&id) {
@@ -247,9 +260,7 @@ impl<'a> Cells<'a> {
             }
             Ok(ran) if ran.runs.iter().any(|run| run.facts.disk_full) => {
                 let _ = std::fs::remove_dir_all(staged);
-                Err(Error::new(format_args!("{}: the disk is full", self.store.folder().display()))
-                    .note("complete cells are kept")
-                    .hint("make room, and give the same command again"))
+                Err(self.store.full())
             }
             Ok(ran) if options.on != Driver::Sim && is_invalid(&ran) => {
                 let why = Error::new("INVALID twice, as the verdict of its run says");
@@ -258,13 +269,20 @@ impl<'a> Cells<'a> {
                 Ok(Err(Absent { seed, why: why.to_string() }))
             }
             Ok(ran) => {
-                let cell = self.store.keep(id, staged, &ran, self.headings)?;
+                let kept = self.store.keep(id, staged, &ran, self.headings);
+                // What could not be kept takes room, and the next sweep makes it again.
+                let cell = kept.inspect_err(|_| drop(std::fs::remove_dir_all(staged)))?;
                 let spent = [stopwatch.nanos(), size(&self.store.cell_folder(id))];
                 self.spent.iter().zip(spent).for_each(|(all, one)| _ = all.fetch_add(one, Ordering::Relaxed));
                 self.run.fetch_add(1, Ordering::Relaxed);
                 Ok(Ok(cell))
             }
             Err(error) if self.context.is_stopped() => Err(error),
+            // A cell that found no room has not failed: it is run when there is some.
+            Err(error) if error.is_of_full_disk() => {
+                let _ = std::fs::remove_dir_all(staged);
+                Err(error)
+            }
             Err(error) => {
                 let _ = std::fs::remove_dir_all(staged);
                 let failure = self.store.fail(id, &error, &command)?;

@@ -7,6 +7,7 @@
 //! | `workloads` | workloads, each read or drawn once for all cells that replay it |
 //! | `id` | names of cells: what decides a cell's numbers, in a hash |
 //! | `store` | the folder of a sweep: cells that are there, cells that failed, its answer |
+//! | `saved` | which cell is whose, in a file; a sweep read again |
 //! | `cells` | cells run, beside each other |
 //! | `budget` | what a sweep will need, from a pilot |
 //!
@@ -18,6 +19,7 @@ mod cells;
 mod id;
 mod options;
 mod question;
+mod saved;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -27,13 +29,15 @@ use std::path::PathBuf;
 
 use flowloom_report::sweep::{Grid, SweepAnswer, Variant, decision};
 
-use crate::context::{Context, Step};
+use crate::context::{Context, Event, Step};
 use crate::error::Error;
+use crate::run::Driver;
 use crate::run::workloads::{is_made, of_seeds};
 
 pub use budget::Budget;
 pub use id::RESULTS_VERSION;
 pub use options::SweepOptions;
+pub use saved::{is_sweep, load_sweep};
 
 use cells::{Cells, Wanted};
 use question::Question;
@@ -82,6 +86,13 @@ pub struct SweepPlan {
 pub fn sweep(inputs: &[PathBuf], options: &SweepOptions, context: Context<'_>) -> Result<Swept, Error> {
     let question = Question::new(inputs, options, context)?;
     let store = Store::open(&question, options)?;
+    let swept = run_all(&question, &store, options, context);
+    // Whatever found no room: the cells that are whole are there, and the sweep goes on once there is some.
+    swept.map_err(|error| if error.is_of_full_disk() { store.full().note(error.cause) } else { error })
+}
+
+/// Runs the cells of a question that are not in the store, and writes the answer.
+fn run_all(question: &Question, store: &Store, options: &SweepOptions, context: Context<'_>) -> Result<Swept, Error> {
     let workloads = Workloads::new(&options.run.capture, context);
     let control = &question.variants[0].plan;
     if let Some(base) = workloads.base(control)?
@@ -92,11 +103,15 @@ pub fn sweep(inputs: &[PathBuf], options: &SweepOptions, context: Context<'_>) -
     }
     let (first, _) = question.cell(0, question.seeds[0], &[], &options.run, &store.staging("control"), context)?;
     let headings = workloads.headings(&first)?;
-    let cells = Cells::new(&question, &store, &workloads, options, headings, context);
+    let cells = Cells::new(question, store, &workloads, options, headings, context);
     let baseline = question.has_baseline.then_some(Wanted::Baseline);
     let mut grid = question.grid();
     let looks = grid.looks.at().to_vec();
     let all = question.variants.len() * question.seeds.len() + usize::from(baseline.is_some());
+    if options.run.on != Driver::Sim {
+        let (_, needs) = crate::run::plan_cell(control, &options.run, context)?;
+        context.event(&Event::RunsLive { runs: all as u64, length: needs.duration, at_most: needs.duration });
+    }
     let progress = context.begin(Step::Sweeping, Some(all as u64));
     if let Some(wanted) = baseline {
         grid.baseline = cells.run(&[wanted], &progress)?.pop().and_then(Result::ok);
@@ -118,7 +133,7 @@ pub fn sweep(inputs: &[PathBuf], options: &SweepOptions, context: Context<'_>) -
     }
     drop(progress);
     let answer = SweepAnswer::of(&grid);
-    store.write(&question, &grid, &answer)?;
+    store.write(question, &grid, &answer, &cells.names())?;
     let (run, kept) = cells.counts();
     Ok(Swept { folder: store.folder().to_owned(), answer, run, kept })
 }

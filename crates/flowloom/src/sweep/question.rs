@@ -144,7 +144,7 @@ impl Question {
         if all.is_empty() {
             return Err(Error::usage("every combination is left out").hint("take something out of leave-out"));
         }
-        let (mut variants, mut errors) = (Vec::new(), Vec::new());
+        let (mut variants, mut errors): (Vec<Variant>, Vec<Error>) = (Vec::new(), Vec::new());
         for points in all {
             let values = of(&points);
             let name = values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
@@ -154,11 +154,11 @@ impl Question {
             let seeds = Setting::of("seeds", &format!("{:?}", self.seeds)).map_err(Error::usage)?;
             match self.plan(&[&settings[..], &[seeds]].concat(), run, context) {
                 Ok(plan) => variants.push(Variant { name, points, settings, plan }),
+                // One wrong value is wrong in all variants that have it.
+                Err(error) if errors.contains(&error) => {}
                 Err(error) => errors.push(error),
             }
         }
-        // One wrong value is wrong in all variants that have it.
-        errors.dedup_by(|a, b| a.to_string() == b.to_string());
         match Error::all(errors) {
             Some(error) => Err(error),
             None => Ok(variants),
@@ -303,6 +303,10 @@ fn seeds(sweep: &Sweep, base: &Experiment) -> (Vec<u64>, Looks) {
 const FIRST_LOOK: usize = 10;
 
 fn unknown_objective(name: &str, known: &[String]) -> Error {
+    if Objective::is_of_neither(name) {
+        let problem = format_args!("\"{name}\" cannot be the objective: neither less nor more of it is better");
+        return Error::usage(problem).hint(format_args!("nearest to it are {}", Objective::nearest(name).join(", ")));
+    }
     let meant = nearest(name, &known.iter().map(String::as_str).collect::<Vec<_>>())
         .map(|meant| format!("did you mean \"{meant}\"?"));
     Error::usage(format_args!("there is no objective \"{name}\""))

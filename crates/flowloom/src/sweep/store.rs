@@ -2,7 +2,8 @@
 //!
 //! | name | holds |
 //! |---|---|
-//! | `sweep.json` | the question: axes, variants, seeds, and which cell is whose |
+//! | `sweep.json` | the question: axes, variants, seeds |
+//! | `grid.json` | which cell is whose, once there is an answer |
 //! | `cells/HASH/` | a cell: `cell.json` with its numbers, `run.json`, and the tables that are kept |
 //! | `failed/HASH.json` | a cell that failed: why, and the command that repeats it |
 //! | `results.csv` | every number of every cell |
@@ -21,7 +22,7 @@ use flowloom_report::scalars::Headings;
 use flowloom_report::sweep::{Cell, Grid, SweepAnswer};
 use flowloom_store::manifest::{self, Manifest};
 use flowloom_store::regular;
-use flowloom_store::run_folder::TABLES;
+use flowloom_store::run_folder::{OPTIONAL_TABLE, TABLES};
 use flowloom_store::staged::{self, StagedFile};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -32,12 +33,14 @@ use crate::json::versioned;
 use crate::results::REPORT_FILE;
 use crate::run::Ran;
 
+use super::cells::Names;
 use super::id::RESULTS_VERSION;
 use super::options::SweepOptions;
 use super::question::Question;
+use super::saved::{self, GRID_FILE};
 
 /// The question of a sweep, in its folder.
-const SWEEP_FILE: &str = "sweep.json";
+pub const SWEEP_FILE: &str = "sweep.json";
 /// The numbers of a cell, in its folder.
 const CELL_FILE: &str = "cell.json";
 /// Locked by every sweep in the folder as long as it goes on.
@@ -76,8 +79,17 @@ pub struct Failure {
     pub command: String,
 }
 
-fn cannot(path: &Path, error: impl std::fmt::Display) -> Error {
+pub fn cannot(path: &Path, error: impl std::fmt::Display) -> Error {
     Error::new(format_args!("{}: {error}", path.display()))
+}
+
+/// The numbers of the cell in `folder`; `None` where they are missing or damaged.
+pub fn read_cell(folder: &Path) -> Option<Cell> {
+    let path = folder.join(CELL_FILE);
+    let text = regular::read(&path).ok()?;
+    Manifest::open(folder).ok()??.check(&path, &text).ok()?;
+    let stored: StoredCell = serde_json::from_slice(&text).ok()?;
+    (stored.version == VERSION).then_some(stored.cell)
 }
 
 /// A file that is only there to be locked.
@@ -171,6 +183,13 @@ impl Store {
         Ok(store)
     }
 
+    /// The disk of the folder is full.
+    pub fn full(&self) -> Error {
+        cannot(&self.folder, "the disk is full")
+            .note("complete cells are kept")
+            .hint("make room, and give the same command again")
+    }
+
     /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -189,15 +208,12 @@ impl Store {
     /// The cell with this name, if it is there and whole.
     pub fn cell(&self, id: &str) -> Option<Cell> {
         let folder = self.cell_folder(id);
-        let path = folder.join(CELL_FILE);
-        let text = regular::read(&path).ok()?;
-        Manifest::open(&folder).ok()??.check(&path, &text).ok()?;
-        let stored: StoredCell = serde_json::from_slice(&text).ok()?;
+        let cell = read_cell(&folder)?;
         let tables_are_there = TABLES
             .iter()
-            .filter(|name| self.tables.keeps(name))
+            .filter(|name| self.tables.keeps(name) && **name != OPTIONAL_TABLE)
             .all(|name| folder.join(format!("{name}.parquet")).exists());
-        (stored.version == VERSION && tables_are_there).then_some(stored.cell)
+        tables_are_there.then_some(cell)
     }
 
     /// Takes a cell on, so that no other sweep runs it meanwhile; `None` where another has it.
@@ -285,13 +301,14 @@ impl Store {
         }
     }
 
-    /// Writes the answer and the table over all cells.
+    /// Writes the answer, the table over all cells, and whose they are by their `names`.
     ///
     /// # Errors
     /// What the disk could not do.
-    pub fn write(&self, question: &Question, grid: &Grid, answer: &SweepAnswer) -> Result<(), Error> {
+    pub fn write(&self, question: &Question, grid: &Grid, answer: &SweepAnswer, names: &Names) -> Result<(), Error> {
         let _writing = exclusively(&self.folder)?;
         write(&self.folder.join("results.csv"), &table(question, grid)?)?;
+        write(&self.folder.join(GRID_FILE), &saved::text(grid, names)?)?;
         self.put("answer.json", &versioned(json!(answer)))?;
         // What is asked names the page, so that it does not depend on where the sweep is.
         let title = question.usual_folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -299,7 +316,7 @@ impl Store {
         html::write_sweep(grid, answer, &title, &mut page).map_err(Error::new)?;
         write(&self.folder.join(REPORT_FILE), &page)?;
         let mut manifest = Manifest::default();
-        for name in ["answer.json", "results.csv", REPORT_FILE, SWEEP_FILE] {
+        for name in ["answer.json", GRID_FILE, "results.csv", REPORT_FILE, SWEEP_FILE] {
             manifest.enter(&self.folder.join(name)).map_err(|error| cannot(&self.folder, error))?;
         }
         manifest.write(&self.folder).map_err(Error::new)

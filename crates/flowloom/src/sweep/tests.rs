@@ -101,6 +101,8 @@ fn a_sweep_comes_to_the_same_bytes() {
     let one = swept(&file, &at("one", 1)).unwrap();
     assert_eq!((one.run, one.answer.variants.len(), one.answer.missing.len()), (12, 4, 0));
     let whole = bytes(&one.folder);
+    // What is read again is what was answered.
+    assert_eq!(super::load_sweep(&one.folder).unwrap().1, one.answer);
     let two = swept(&file, &at("two", 2)).unwrap();
     assert_eq!(differing(&whole, &bytes(&two.folder)), [] as [PathBuf; 0]);
     // Some cells are gone, one is damaged, and another was being made.
@@ -108,6 +110,8 @@ fn a_sweep_comes_to_the_same_bytes() {
         std::fs::read_dir(two.folder.join("cells")).unwrap().map(|cell| cell.unwrap().path()).collect();
     cells[..4].iter().for_each(|cell| std::fs::remove_dir_all(cell).unwrap());
     std::fs::write(cells[4].join("cell.json"), "{}").unwrap();
+    let said = super::load_sweep(&two.folder).unwrap_err().to_string();
+    assert!(said.contains("damaged or missing") && said.contains("runs no cell twice"), "{said}");
     let partial = two.folder.join("cells/0123456789abcdef.partial-1");
     std::fs::create_dir(&partial).unwrap();
     std::fs::write(partial.join("queue.parquet"), "half").unwrap();
@@ -330,4 +334,71 @@ fn numbers_change_only_with_the_version_of_results() {
     let different = text.lines().zip(GOLDEN.lines()).find(|(now, golden)| now != golden);
     assert_eq!(different, None, "raise RESULTS_VERSION if numbers are meant to change, and write golden.txt anew");
     assert_eq!(text.lines().count(), GOLDEN.lines().count());
+}
+
+/// An error of all cells is told once, with the variants and seeds that it is of.
+#[test]
+fn a_reason_that_cells_share_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut asked = options(folder.path(), &["queue=drop-tail,codel"], 2);
+    // The bins of a capture of a minute are narrower, which nobody knows before it is read.
+    asked.run.settings = vec!["measure.throughput-every=2s".parse().unwrap()];
+    let found = swept(Path::new(DEMO), &asked).unwrap();
+    assert_eq!(found.answer.missing.len(), 4);
+    let text = flowloom_report::sweep::sweep_text(&found.answer, 1_000);
+    assert_eq!(text.matches("does not divide the bins").count(), 1, "{text}");
+    assert!(text.contains("drop-tail with seeds 1, 2; codel with seeds 1, 2: "), "{text}");
+}
+
+/// Wrong values that alternate between variants are told once each.
+#[test]
+fn an_error_of_several_variants_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "");
+    let asked = options(folder.path(), &["rate=3mbit,6mbit", "measure.queue-every=0s,0.1us"], 1);
+    let error = swept(&file, &asked).unwrap_err();
+    assert_eq!(error.each().count(), 2, "{error}");
+}
+
+#[test]
+fn an_objective_has_better_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "");
+    let refused = |name: &str| {
+        let mut asked = options(folder.path(), &["queue=drop-tail,codel"], 1);
+        asked.objective = Some(name.to_owned());
+        swept(&file, &asked).unwrap_err().to_string()
+    };
+    let text = refused("throughput_sd_10ms_mbps.down");
+    assert!(text.contains("neither less nor more of it is better"), "{text}");
+    assert!(text.contains("nearest to it are throughput_mean_mbps."), "{text}");
+    assert!(refused("response_time_p5_ms").contains("did you mean \"response_time_p50_ms\"?"));
+    assert!(refused("queue_length_sd_packets.up").contains("queue_length_mean_packets.up"));
+}
+
+/// The axes of what a sweep sets itself are refused with words.
+#[test]
+fn seeds_are_no_axis() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "");
+    for axis in ["run.seeds=[1],[2]", "seeds=[1],[2]", "sweep.seeds=3,5"] {
+        let text = swept(&file, &options(folder.path(), &[axis], 1)).unwrap_err().to_string();
+        assert!(text.contains("which the sweep sets itself") && text.contains("--seeds"), "{axis}: {text}");
+    }
+}
+
+/// Probes are there for whoever asks, and change nothing of what others find.
+#[test]
+fn probes_are_an_objective() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "probe.every = \"20ms\"\nprobe.kind = \"both\"\n");
+    let mut asked = options(folder.path(), &["queue=drop-tail,fq-codel"], 2);
+    asked.objective = Some("probe_round_trip_p99_ms".to_owned());
+    let found = swept(&file, &asked).unwrap();
+    let names = ["probe_round_trip_p50_ms", "probe_one_way_p99_ms.down", "probe_request_mean_ms", "probe_loss_share"];
+    for variant in &found.answer.variants {
+        assert!(names.iter().all(|name| variant.metrics.contains_key(*name)), "{:?}", variant.metrics.keys());
+    }
+    let answer = std::fs::read_to_string(found.folder.join("results.csv")).unwrap();
+    assert!(!answer.contains("queue_delay_p50_ms.up.probe"), "what probes wait is no queue delay");
 }

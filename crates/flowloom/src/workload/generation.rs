@@ -305,7 +305,8 @@ impl Generation<'_> {
             Box::new(vectors.map(move |vector| if stop.is_requested() { Err(Error::stopped()) } else { vector }))
         };
         if let Some(model) = model {
-            return Ok(asked(Box::new(model.vectors(self.seed, self.length()?).map(Ok))));
+            let lead_in = self.workload.prefill().shift();
+            return Ok(asked(Box::new(model.vectors_after(self.seed, lead_in, self.length()?).map(Ok))));
         }
         let path = self.base.and_then(|base| base.path.as_ref());
         let path = path.ok_or_else(|| Error::usage("[workload] names no source and no model"))?;

@@ -44,7 +44,9 @@ impl Kept {
             Record::Sojourn { bin } => Kept::Sojourn(*bin),
             Record::Flow { connection, flow } => Kept::Flow(connection, *flow),
             Record::Packet { link, packet } => Kept::Packet(link, *packet),
-            Record::Connection { .. } | Record::Source { .. } | Record::Window { .. } => return None,
+            Record::Connection { .. } | Record::Source { .. } | Record::Probe { .. } | Record::Window { .. } => {
+                return None;
+            }
         })
     }
 

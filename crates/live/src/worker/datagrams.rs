@@ -10,7 +10,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use flowloom_core::play::{Datagram, DatagramSink, DatagramSource};
+use flowloom_core::play::{Datagram, DatagramSink, DatagramSource, Probes};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::Side;
 use nix::cmsg_space;
@@ -152,8 +152,18 @@ struct End {
     host: u8,
     own: Ipv4Addr,
     peer: SocketAddrV4,
-    /// What it sends; an acceptor sends nothing.
+    /// What it sends; an acceptor sends nothing but answers.
     source: Option<DatagramSource>,
+    /// Whether datagrams are probes: an acceptor answers each at once.
+    answers: bool,
+    /// Of an initiator: its probes, and their answers.
+    probes: Option<Probes>,
+    /// When it sent something last.
+    last_sent: Time,
+    /// It waits for no more answers.
+    gave_up: bool,
+    /// It has been said that it is silent.
+    is_silent: bool,
     /// What the kernel had no room for yet.
     unsent: Option<Datagram>,
     sink: DatagramSink,
@@ -219,14 +229,20 @@ impl DatagramEnds {
             Side::Initiator => (initiator, SocketAddrV4::new(acceptor, addresses::port(serial, workers))),
             Side::Acceptor => (acceptor, SocketAddrV4::new(initiator, addresses::datagram_port(serial, workers))),
         };
+        let answers = datagrams.as_ref().is_some_and(|params| params.answered);
         let params = datagrams.clone().filter(|_| side == Side::Initiator);
         let source = params.map(|params| DatagramSource::new(params, self.orders.seed, vector.id));
-        let end = End {
+        let mut end = End {
             side,
             host: hosts[side],
             own,
             peer,
             source,
+            answers,
+            probes: (answers && side == Side::Initiator).then(Probes::default),
+            last_sent: Time::ZERO,
+            gave_up: false,
+            is_silent: false,
             unsent: None,
             sink: DatagramSink::default(),
             started: None,
@@ -234,9 +250,7 @@ impl DatagramEnds {
             failed: None,
         };
         let next = end.deadline();
-        if next.is_none() {
-            self.silent.push(serial);
-        }
+        end.note_silence(serial, &mut self.silent);
         self.ends.insert(serial, end);
         Some(next)
     }
@@ -253,9 +267,10 @@ impl DatagramEnds {
         }
         end.started.get_or_insert(now);
         let has_room = end.send_due(&sockets[usize::from(end.host)][end.side as usize], payload, now, &mut turn);
+        end.gave_up |= end.patience().is_some_and(|until| until <= now);
         turn.next = if has_room { end.deadline() } else { Some(now + AGAIN) };
-        if turn.next.is_none() {
-            silent.push(serial);
+        if has_room {
+            end.note_silence(serial, silent);
         }
         turn
     }
@@ -281,8 +296,13 @@ impl DatagramEnds {
             let sides = [came.from, came.to].map(addresses::side_of);
             let is_inward = sides == [Some(self.orders.side.other()), Some(self.orders.side)];
             let serial = self.addressing.serial(initiator, acceptor).filter(|_| is_inward);
-            match serial.and_then(|serial| self.ends.get_mut(&serial)).filter(|end| end.side == role) {
-                Some(end) => end.take_in(&came, now()),
+            let DatagramEnds { ends, sockets, payload, silent, .. } = self;
+            let end = serial.and_then(|serial| Some((serial, ends.get_mut(&serial)?)));
+            match end.filter(|(_, end)| end.side == role) {
+                Some((serial, end)) => {
+                    end.take_in(&came, &now, &sockets[host][role as usize], payload);
+                    end.note_silence(serial, silent);
+                }
                 None => self.strangers += 1,
             }
         }
@@ -321,7 +341,22 @@ impl End {
         match self.unsent {
             _ if self.failed.is_some() => None,
             Some(unsent) => Some(unsent.sent),
-            None => self.source.as_ref()?.next_timeout(),
+            None => self.source.as_ref()?.next_timeout().or_else(|| self.patience()),
+        }
+    }
+
+    /// Until when it waits for answers, once its last probe has been sent.
+    fn patience(&self) -> Option<Time> {
+        let is_last = self.source.as_ref()?.next_timeout().is_none() && !self.gave_up;
+        self.probes.as_ref().filter(|probes| is_last && !probes.are_answered())?;
+        Some(self.last_sent + Probes::PATIENCE)
+    }
+
+    /// Adds it to those that have come to say nothing more, once it is one.
+    fn note_silence(&mut self, serial: Serial, silent: &mut Vec<Serial>) {
+        if self.deadline().is_none() && !self.is_silent {
+            self.is_silent = true;
+            silent.push(serial);
         }
     }
 
@@ -348,6 +383,10 @@ impl End {
                     return true;
                 }
             }
+            self.last_sent = now;
+            if let Some(probes) = &mut self.probes {
+                probes.handle_sent(&datagram, now);
+            }
             let late = now.since(datagram.sent);
             if self.first_sent.is_none() {
                 self.first_sent = Some(now);
@@ -360,8 +399,20 @@ impl End {
         true
     }
 
-    fn take_in(&mut self, came: &Received, now: Time) {
+    fn take_in(&mut self, came: &Received, clock: &impl Fn() -> Time, socket: &DatagramSocket, payload: &mut [u8]) {
+        let now = clock();
         let (number, sent) = label::read(&came.head, came.bytes, self.sink.expected(), now);
+        if let Some(probes) = &mut self.probes {
+            probes.handle_answer(number, sent, now);
+        } else if self.answers {
+            let bytes = &mut payload[..(came.bytes as usize).min(MOST_BYTES)];
+            label::write(number, now, bytes);
+            match socket.send(self.own, self.peer, bytes) {
+                Ok(true) => {}
+                Ok(false) => self.failed = Some(libc::ENOBUFS),
+                Err(error) => self.failed = Some(error.raw_os_error().unwrap_or(libc::EIO)),
+            }
+        }
         match sent {
             Some(sent) => self.sink.handle_datagram(now, Datagram { number, sent, bytes: came.bytes }),
             None => drop(self.sink.handle_undated(now, number, came.bytes)),
@@ -384,6 +435,7 @@ impl End {
             received_bytes: self.sink.bytes,
             sent_bytes: bytes - unsent.1,
             datagrams: Some((packets - unsent.0, self.sink)),
+            probes: self.probes,
             ..EndReport::without(serial, self.side, ended)
         }
     }

@@ -480,6 +480,7 @@ impl End {
             late: self.late,
             kernel: self.kernel.or_else(|| self.socket.as_ref().and_then(Socket::facts)),
             datagrams: None,
+            probes: None,
         };
         (report, self.socket)
     }

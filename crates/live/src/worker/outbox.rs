@@ -109,6 +109,7 @@ mod tests {
             late: Vec::new(),
             kernel: None,
             datagrams: None,
+            probes: None,
         }
     }
 

@@ -17,7 +17,7 @@ const SIDES: [LinkSide; 2] = [LinkSide::Left, LinkSide::Right];
 
 fn source(pacing: Pacing, payload: Law, start: Time, stop: Time) -> Datagrams {
     let payload = Distribution::new(payload).unwrap();
-    Datagrams { pacing, gap: Duration::from_millis(2), payload, start, stop }
+    Datagrams { pacing, gap: Duration::from_millis(2), payload, start, stop, answered: false }
 }
 
 fn assignment(serial: Serial, side: Side, from: LinkSide, datagrams: &Datagrams) -> Assignment {

@@ -150,6 +150,12 @@ impl SourceModel {
     /// The connections that start in the first `duration`, in the order of their starts, with dense ids from 0, one by one. The
     /// parameters must be possible ([`Self::check`]).
     pub fn vectors(&self, seed: u64, duration: Duration) -> Vectors {
+        self.vectors_after(seed, Duration::ZERO, duration)
+    }
+
+    /// The same with a run that begins `lead_in` after the first: what a model changes at some time of the run is then so much
+    /// later.
+    pub fn vectors_after(&self, seed: u64, lead_in: Duration, duration: Duration) -> Vectors {
         match self {
             SourceModel::Exchanges(model) => Box::new(model.vectors(seed, duration)),
             SourceModel::Tcplib(model) => Box::new(model.vectors(seed, duration)),
@@ -161,9 +167,11 @@ impl SourceModel {
             SourceModel::Poisson(model) => Box::new(model.poisson(seed, duration)),
             SourceModel::Ditg(model) => Box::new(model.vectors(seed, duration)),
             SourceModel::PackMime(model) => Box::new(model.vectors(seed, duration)),
-            SourceModel::Campus2008(model) => Box::new(model.vectors(&reference::Trace::campus_2008(), seed, duration)),
+            SourceModel::Campus2008(model) => {
+                Box::new(model.vectors(&reference::Trace::campus_2008(), seed, lead_in, duration))
+            }
             SourceModel::Enterprise2006(model) => {
-                Box::new(model.vectors(&reference::Trace::enterprise_2006(), seed, duration))
+                Box::new(model.vectors(&reference::Trace::enterprise_2006(), seed, lead_in, duration))
             }
             SourceModel::Swing(model) => Box::new(model.vectors(seed, duration)),
             SourceModel::Harpoon(model) => Box::new(model.vectors(seed, duration)),

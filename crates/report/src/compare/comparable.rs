@@ -200,7 +200,7 @@ pub fn comparable(groups: &[Group<'_>], options: &Options) -> Result<(), Incompa
     }
     let points = if groups.len() == 1 { &[Point::Original, Point::Monitor][..] } else { &[Point::Endpoint] };
     for &metric in &options.metrics {
-        if groups.len() == 1 && metric.is_of_queue() {
+        if groups.len() == 1 && (metric.is_of_queue() || metric.is_of_probes()) {
             return Err(Incomparable::NoValues { metric, why: Missing::OriginalQueues });
         }
         let empty =

@@ -12,6 +12,7 @@ use super::fidelity::Fidelity;
 use super::options::Options;
 use super::outcome::Outcome;
 use super::verdict::Verdict;
+use crate::directions::Directions;
 use crate::loops::Feedback;
 use crate::metric::Metric;
 use crate::run::Endings;
@@ -50,6 +51,9 @@ pub struct Comparison {
     pub pairing: Option<String>,
     /// Metric by metric; those without values on one side are left out.
     pub differences: Vec<Difference>,
+    /// What the directions are called, in words; tables and JSON have `left` and `right`.
+    #[serde(skip)]
+    pub directions: Directions,
     /// Metrics without values on a side: which, and where.
     pub left_out: BTreeMap<&'static str, String>,
     /// The score card: one number a metric.
@@ -171,6 +175,7 @@ impl Draft {
             card: card(&differences, measured_at),
             differences,
             left_out: self.left_out,
+            directions: Directions::default(),
             lost_in_original: Vec::new(),
             lost_in_original_connections: 0,
             endings: None,

@@ -134,7 +134,7 @@ impl Difference {
     /// How near its metric is to what users notice: 0 is the nearest.
     pub(super) fn rank(&self) -> u8 {
         match self.metric {
-            Metric::ResponseTime | Metric::Duration => 0,
+            Metric::ResponseTime | Metric::Duration | Metric::ProbeRoundTrip | Metric::ProbeRequest => 0,
             Metric::Goodput | Metric::ThroughputFromLeft | Metric::ThroughputFromRight => 1,
             Metric::ActiveConnections
             | Metric::QueueFromLeft

@@ -47,6 +47,7 @@ pub use foreign::{Party, compare_parties};
 pub use group::Group;
 pub use of_runs::{
     compare_group_with_original, compare_group_with_vectors, compare_groups, compare_runs, compare_with_original,
+    has_one_original,
 };
 pub use of_samples::{Measured, verdicts};
 pub use options::{Margin, Options, Pairing};

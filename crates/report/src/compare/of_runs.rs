@@ -16,6 +16,13 @@ pub fn compare_with_original(run: &Run) -> Option<Comparison> {
     compare_group_with_original(Group::from(run), &Options::default())
 }
 
+/// Whether all replications replay one measured original.
+pub fn has_one_original(group: Group<'_>) -> bool {
+    // Each draw of a workload has an original of its own: there is none beside which all of them are replications.
+    let is_one_draw = || WorkloadMark::is_one_draw(group.runs.iter().map(|run| run.measurements.workload));
+    group.runs.iter().all(|run| run.measurements.has_original) && (group.runs.len() < 2 || is_one_draw())
+}
+
 /// The replay beside the original it replays, at the monitor, over all its replications; `None` if it has no measured original, or the
 /// replications replay draws of one.
 ///
@@ -23,12 +30,7 @@ pub fn compare_with_original(run: &Run) -> Option<Comparison> {
 /// of connections that lost packets in the original are compared apart (methods M.7).
 pub fn compare_group_with_original(group: Group<'_>, options: &Options) -> Option<Comparison> {
     let first = &group.runs[0];
-    if !group.runs.iter().all(|run| run.measurements.has_original) {
-        return None;
-    }
-    // Each draw of a workload has an original of its own: there is none beside which all of them are replications.
-    let marks = || group.runs.iter().map(|run| run.measurements.workload);
-    if group.runs.len() > 1 && !WorkloadMark::is_one_draw(marks()) {
+    if !has_one_original(group) {
         return None;
     }
     let pair = Pair::with_original(group);
@@ -43,7 +45,11 @@ pub fn compare_group_with_original(group: Group<'_>, options: &Options) -> Optio
         )
     };
     // The original's queues were not seen.
-    let metrics = || Metric::ALL.into_iter().filter(|metric| options.wants(*metric) && !metric.is_of_queue());
+    let metrics = || {
+        Metric::ALL
+            .into_iter()
+            .filter(|metric| options.wants(*metric) && !metric.is_of_queue() && !metric.is_of_probes())
+    };
     let mut draft = Draft::new(metrics(), |metric| match has_sources && of_link(metric) {
         true => Err(Missing::SourcesOnLink),
         false => pair.difference(metric, |_| true, options).map(|(mut difference, evidence)| {
@@ -72,7 +78,7 @@ pub fn compare_group_with_original(group: Group<'_>, options: &Options) -> Optio
 pub fn compare_group_with_vectors(group: Group<'_>, options: &Options) -> Comparison {
     let pair = Pair::with_vectors(group);
     let of_vectors = |metric| matches!(metric, Metric::AduSize | Metric::RoundTripTime);
-    let metrics = Metric::ALL.into_iter().filter(|metric| options.wants(*metric));
+    let metrics = Metric::ALL.into_iter().filter(|metric| options.wants(*metric) && !metric.is_of_probes());
     let mut draft = Draft::new(metrics, |metric| match of_vectors(metric) {
         true => pair.difference(metric, |_| true, options),
         false => Err(Missing::NotInVectors),
@@ -102,7 +108,13 @@ pub fn compare_groups(groups: &[Group<'_>], options: &Options) -> Vec<Comparison
             };
             let pair = Pair::of_groups(*reference, *other, common.is_ok());
             // Sizes of ADUs are seen at monitors.
-            let metrics = Metric::ALL.into_iter().filter(|metric| *metric != Metric::AduSize && options.wants(*metric));
+            let has_probes = |group: &Group<'_>| group.runs.iter().any(|run| !run.measurements.probes.is_empty());
+            let is_seen = |metric: &Metric| match metric {
+                Metric::AduSize => false,
+                metric if metric.is_of_probes() => has_probes(reference) || has_probes(other),
+                _ => true,
+            };
+            let metrics = Metric::ALL.into_iter().filter(|metric| is_seen(metric) && options.wants(*metric));
             let draft = Draft::new(metrics, |metric| pair.difference(metric, |_| true, options));
             let told = match common {
                 Ok(()) => "paired: the same seeds and workloads".to_owned(),

@@ -10,6 +10,7 @@ use super::effect::{Known, statistics_of};
 use super::group::Group;
 use super::options::{Options, Pairing};
 use super::series::SeriesDistance;
+use crate::directions::Directions;
 use crate::facts::Facts;
 use crate::loops::Feedback;
 use crate::metric::Metric;
@@ -163,6 +164,7 @@ impl<'a> Pair<'a> {
         Comparison {
             reference_feedback,
             other_feedback,
+            directions: Directions::of_runs(self.reference.runs.iter().chain(self.other.runs)),
             ..draft.comparison(names, self.original, replications, options)
         }
     }

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::conclusion::Conclusion;
 use crate::dependence::Dependence;
+use crate::facts::SharingFacts;
 use crate::marginals::{Marginal, marginals};
 use crate::metric::Metric;
 use crate::quantities::Quantities;
@@ -66,8 +67,10 @@ pub struct Fair {
     pub n: u64,
     /// Their mean goodput over their own lifetimes.
     pub mean_goodput_bits_per_second: Option<f64>,
-    /// The index, from 1/n to 1; null if nothing got through.
+    /// The index of these, from 1/n to 1; null if nothing got through. Flows that had the network to themselves for a time are among them.
     pub jain: Option<f64>,
+    /// The same over a common interval, the window; null where fewer than two flows were active in all of it.
+    pub in_window: Option<SharingFacts>,
 }
 
 /// How busy a link was in the window.
@@ -133,7 +136,7 @@ impl DescribedRun {
             drops: drops(measured),
             marginals: measured.arrivals(Point::Monitor).map_or(Vec::new(), marginals),
             tails: tails(measured),
-            dependence: Dependence::of(measured),
+            dependence: Dependence::of(measured, run.facts.hurst),
             steady: Steady::of(measured),
         }
     }
@@ -185,16 +188,19 @@ fn fairness(run: &Run) -> Vec<Fair> {
         let class = run.facts.classes.get(usize::from(class)).map(|class| class.name.clone());
         class.unwrap_or_else(|| "source".to_owned())
     };
-    let sources = found.sources.iter().map(|(class, shares)| (name(*class), shares));
-    let fair = |(flows, shares): (String, &Shares)| Fair {
+    let shared = |class: u16| run.facts.classes.get(usize::from(class)).and_then(|class| class.sharing);
+    let sources = found.sources.iter().map(|(class, shares)| (name(*class), shares, shared(*class)));
+    let fair = |(flows, shares, in_window): (String, &Shares, Option<SharingFacts>)| Fair {
         flows,
         n: shares.count(),
         mean_goodput_bits_per_second: shares.mean(),
         jain: Some(shares.jain()).filter(|index| index.is_finite()),
+        in_window,
     };
     // One flow is always fair.
-    let all = std::iter::once(("bulk connections".to_owned(), &found.connections)).chain(sources);
-    all.filter(|(_, shares)| shares.count() > 1).map(fair).collect()
+    let connections = ("bulk connections".to_owned(), &found.connections, SharingFacts::of(&found.in_window));
+    let all = std::iter::once(connections).chain(sources);
+    all.filter(|(_, shares, in_window)| shares.count() > 1 || in_window.is_some()).map(fair).collect()
 }
 
 fn links(run: &Run) -> Vec<Utilisation> {

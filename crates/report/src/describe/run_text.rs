@@ -167,8 +167,19 @@ fn network(text: &mut String, described: &DescribedRun) {
     for fair in &described.fairness {
         let index = or_nothing(fair.jain, |index| format!("{index:.4}"));
         let mean = or_nothing(fair.mean_goodput_bits_per_second, |mean| Unit::Rate.show(mean));
-        let body = format!("{index} (Jain) over {} of {}, {mean} in the mean", counted(fair.n, "flow"), fair.flows);
+        let flows = counted(fair.n, "flow");
+        let body = format!("{index} (Jain) over {flows} of {}, each over its lifetime, {mean} in the mean", fair.flows);
         wrap(text, "fairness      ", &body);
+        let common = match fair.in_window {
+            None => "fewer than two of them are active in all of the window: choose it with measure.window".to_owned(),
+            Some(shared) => {
+                let index = or_nothing(shared.jain, |index| format!("{index:.4}"));
+                let mean = Unit::Bytes.show(shared.mean_bytes);
+                let flows = counted(shared.flows, "flow");
+                format!("{index} (Jain) over the {flows} that are active in all of the window, {mean} in the mean")
+            }
+        };
+        wrap(text, "  in common   ", &common);
     }
     if !described.fairness.is_empty() {
         text.push('\n');

@@ -97,11 +97,12 @@ fn quantity(row: &AnswerRow) -> Markup {
 fn table(answer: &Answer, lines: &[(Role, String)]) -> Markup {
     let many = answer.comparisons.len() > 1;
     let apart = answer.comparisons.len() == 1;
+    let legend = answer.directions.legend();
     html! {
         table class="numbers" {
             thead {
                 tr {
-                    th scope="col" { span class="quiet" { "quantity" } }
+                    th scope="col" { span class="quiet" { "quantity" @if !legend.is_empty() { " (" (legend) ")" } } }
                     @for (role, name) in lines { th scope="col" { (swatch(role)) (name) } }
                     @if apart { th scope="col" { (Distance::HEAD) } }
                 }
@@ -126,11 +127,12 @@ fn table(answer: &Answer, lines: &[(Role, String)]) -> Markup {
 
 /// A row for each run.
 fn table_aside(answer: &Answer, lines: &[(Role, String)]) -> Markup {
+    let legend = answer.directions.legend();
     html! {
         table class="numbers aside" {
             thead {
                 tr {
-                    th scope="col" { span class="quiet" { "run" } }
+                    th scope="col" { span class="quiet" { "run" @if !legend.is_empty() { " (" (legend) ")" } } }
                     @for row in &answer.rows { th scope="col" { (quantity(row)) } }
                 }
             }
@@ -171,8 +173,8 @@ fn verdicts(answer: &Answer, lines: &[(Role, String)]) -> Markup {
                 told.len() - 1
             });
             match told[place].of.last_mut() {
-                Some((last, quantities)) if last == run => quantities.push(row.name),
-                _ => told[place].of.push((run, vec![row.name])),
+                Some((last, quantities)) if last == run => quantities.push(row.name.as_str()),
+                _ => told[place].of.push((run, vec![row.name.as_str()])),
             }
         }
     }

@@ -7,20 +7,20 @@ use crate::compare::Difference;
 use crate::metric::Unit;
 
 /// How far a drawn distribution may be from the true one.
-pub(super) const CURVE_ERROR: f64 = 0.001;
+pub(crate) const CURVE_ERROR: f64 = 0.001;
 /// Lines up to which every distribution is drawn as exactly as [`CURVE_ERROR`] says; more share the points that so many have.
 const FULL_LINES: usize = 6;
 /// The probabilities in the table of a distribution.
-pub(super) const TABLE_PROBABILITIES: [f64; 11] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.8, 0.9, 0.95, 0.99, 0.999];
+pub(crate) const TABLE_PROBABILITIES: [f64; 11] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.8, 0.9, 0.95, 0.99, 0.999];
 
 /// How far each of `lines` distributions in a figure may be from the true one: a report of a hundred runs must still open.
-pub(super) fn curve_error(lines: usize) -> f64 {
+pub(crate) fn curve_error(lines: usize) -> f64 {
     CURVE_ERROR * (lines as f64 / FULL_LINES as f64).max(1.0)
 }
 
 /// A number in six significant digits at most, whole ones without a fraction: short in the page, exact to the eye.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Number(pub f64);
+pub(crate) struct Number(pub f64);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -34,13 +34,13 @@ impl Serialize for Number {
 }
 
 /// `values` as [`Number`]s.
-pub(super) fn numbers(values: &[f64]) -> Vec<Number> {
+pub(crate) fn numbers(values: &[f64]) -> Vec<Number> {
     values.iter().copied().map(Number).collect()
 }
 
 /// An axis, in the words of the script.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     pub label: String,
     pub unit: &'static str,
     pub log: bool,
@@ -51,14 +51,14 @@ pub(super) struct Axis {
 
 impl Axis {
     /// A linear axis, or a logarithmic one.
-    pub(super) fn new(label: &str, unit: &'static str, log: bool) -> Axis {
+    pub(crate) fn new(label: &str, unit: &'static str, log: bool) -> Axis {
         Axis { label: label.to_owned(), unit, log, whole: false }
     }
 }
 
 /// Which line it is wherever it is drawn: one role has one colour, one pattern and one marker on the whole page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Role {
+pub(crate) struct Role {
     /// `original`, `run0`... or `aside`: what buttons hide by.
     #[serde(rename = "role")]
     pub name: String,
@@ -68,24 +68,24 @@ pub(super) struct Role {
 
 impl Role {
     /// Of the original.
-    pub(super) fn original() -> Role {
+    pub(crate) fn original() -> Role {
         Role { name: "original".to_owned(), class: "original".to_owned() }
     }
 
     /// Of what the original carried and nothing replays.
-    pub(super) fn aside() -> Role {
+    pub(crate) fn aside() -> Role {
         Role { name: "aside".to_owned(), class: "aside".to_owned() }
     }
 
     /// Of run `index`: six colours and six patterns, which make 36 looks.
-    pub(super) fn run(index: usize) -> Role {
+    pub(crate) fn run(index: usize) -> Role {
         Role { name: format!("run{index}"), class: format!("run{} dash{}", index % 6, (index + index / 6) % 6) }
     }
 }
 
 /// One line.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Line {
+pub(crate) struct Line {
     pub name: String,
     #[serde(flatten)]
     pub role: Role,
@@ -99,7 +99,7 @@ pub(super) struct Line {
 /// The points of a line.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum Points {
+pub(crate) enum Points {
     /// A distribution: how many of `n` values are above each `x`.
     Distribution { n: usize, x: Vec<Number>, above: Vec<usize> },
     /// A series of means, with the extremes where bins were joined or several seeds are one line.
@@ -123,7 +123,7 @@ pub(super) enum Points {
 
 /// The straight line through the fitted octaves: its ends.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct FittedLine {
+pub(crate) struct FittedLine {
     pub from: u32,
     pub from_energy: Number,
     pub to: u32,
@@ -133,7 +133,7 @@ pub(super) struct FittedLine {
 /// A way to look at a figure, in the words of the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum View {
+pub(crate) enum View {
     /// Share of values up to x.
     Cdf,
     /// Share of values above x, both axes logarithmic.
@@ -152,7 +152,7 @@ pub(super) enum View {
 
 impl View {
     /// Its name in the page's data.
-    pub(super) fn id(self) -> &'static str {
+    pub(crate) fn id(self) -> &'static str {
         match self {
             View::Cdf => "cdf",
             View::Ccdf => "ccdf",
@@ -165,7 +165,7 @@ impl View {
     }
 
     /// What its button says.
-    pub(super) fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             View::Cdf => "CDF",
             View::Ccdf => "CCDF",
@@ -180,7 +180,7 @@ impl View {
 /// What a figure's lines are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Distribution,
     Series,
     Octaves,
@@ -188,7 +188,7 @@ pub(super) enum Kind {
 
 /// A picture, its words and its table.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Figure {
+pub(crate) struct Figure {
     pub id: String,
     pub kind: Kind,
     pub title: String,
@@ -218,7 +218,7 @@ pub(super) struct Figure {
 
 impl Figure {
     /// The ways to look at it; differences need a second line.
-    pub(super) fn views(&self) -> Vec<View> {
+    pub(crate) fn views(&self) -> Vec<View> {
         let several = self.lines.iter().filter(|line| line.role != Role::aside()).count() > 1;
         let all: &[View] = match self.kind {
             Kind::Distribution => &[View::Cdf, View::Ccdf, View::Gap, View::Quantiles],
@@ -232,7 +232,7 @@ impl Figure {
 
 /// What stands beneath a picture.
 #[derive(Clone, Debug, Default)]
-pub(super) enum Below {
+pub(crate) enum Below {
     /// Nothing.
     #[default]
     Nothing,
@@ -244,13 +244,13 @@ pub(super) enum Below {
 
 /// The data of a figure as a reader without eyes for it needs it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Table {
+pub(crate) struct Table {
     pub head: Vec<String>,
     pub rows: Vec<Vec<String>>,
 }
 
 /// The name of a unit in the script.
-pub(super) fn unit_word(unit: Unit) -> &'static str {
+pub(crate) fn unit_word(unit: Unit) -> &'static str {
     match unit {
         Unit::Time => "time",
         Unit::Bytes => "bytes",

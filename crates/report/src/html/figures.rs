@@ -9,8 +9,8 @@ use super::figure::{
 };
 use super::provenance::Scope;
 use super::series::{self, Series};
-use crate::answer::Answer;
-use crate::compare::{Difference, Judgement};
+use crate::compare::{Comparison, Difference, Judgement};
+use crate::directions::Directions;
 use crate::metric::Metric;
 use crate::run::{Class, Measurements, Run};
 use crate::statistics::{Sample, thin_distribution};
@@ -93,54 +93,64 @@ const fn distribution(
 }
 
 /// The pictures in their order.
-pub(super) const KINDS: [Kind; 15] = [
+pub(super) const KINDS: [Kind; 19] = [
     series(Metric::ActiveConnections, "active", "Active connections", "connections", "connections"),
     distribution(Metric::ResponseTime, "response-time", "Response time", "response_time_ns", "response time", true),
     distribution(Metric::Duration, "duration", "Connection duration", "duration_ns", "duration", true),
     distribution(Metric::RoundTripTime, "rtt", "Round-trip time", "rtt_ns", "minimum round-trip time", true),
-    series(Metric::ThroughputFromLeft, "throughput-left", "Throughput, left to right", "bits_per_second", "throughput"),
-    series(
-        Metric::ThroughputFromRight,
-        "throughput-right",
-        "Throughput, right to left",
-        "bits_per_second",
-        "throughput",
-    ),
+    series(Metric::ThroughputFromLeft, "throughput-left", "Throughput", "bits_per_second", "throughput"),
+    series(Metric::ThroughputFromRight, "throughput-right", "Throughput", "bits_per_second", "throughput"),
     distribution(Metric::Goodput, "goodput", "Goodput", "bits_per_second", "goodput", false),
     series(Metric::PacketArrivals, "packets", "Packet arrivals", "packets_per_second", "packets"),
     distribution(Metric::AduSize, "adu-size", "ADU size", "bytes", "ADU size", true),
-    series(Metric::QueueFromLeft, "queue-left", "Queue length, left to right", "packets", "packets"),
-    distribution(Metric::QueueFromLeft, "queue-left-share", "Queue length, left to right", "packets", "packets", false),
-    series(Metric::QueueFromRight, "queue-right", "Queue length, right to left", "packets", "packets"),
+    series(Metric::QueueFromLeft, "queue-left", "Queue length", "packets", "queue length (packets)"),
+    distribution(Metric::QueueFromLeft, "queue-left-share", "Queue length", "packets", "queue length (packets)", false),
+    series(Metric::QueueFromRight, "queue-right", "Queue length", "packets", "queue length (packets)"),
     distribution(
         Metric::QueueFromRight,
         "queue-right-share",
-        "Queue length, right to left",
+        "Queue length",
         "packets",
-        "packets",
+        "queue length (packets)",
         false,
     ),
+    distribution(Metric::QueueDelayFromLeft, "queue-delay-left", "Queue delay", "queue_delay_ns", "queue delay", true),
     distribution(
-        Metric::QueueDelayFromLeft,
-        "queue-delay-left",
-        "Queue delay, left to right",
+        Metric::QueueDelayFromRight,
+        "queue-delay-right",
+        "Queue delay",
         "queue_delay_ns",
         "queue delay",
         true,
     ),
+    series(Metric::ProbeRoundTrip, "probes", "Latency under load: round trip of probes", "probe_ns", "round trip"),
     distribution(
-        Metric::QueueDelayFromRight,
-        "queue-delay-right",
-        "Queue delay, right to left",
-        "queue_delay_ns",
-        "queue delay",
+        Metric::ProbeRoundTrip,
+        "probes-share",
+        "Latency under load: round trip of probes",
+        "probe_ns",
+        "round trip",
+        true,
+    ),
+    series(Metric::ProbeRequest, "requests", "Latency under load: requests of probes", "probe_ns", "SYN to response"),
+    distribution(
+        Metric::ProbeRequest,
+        "requests-share",
+        "Latency under load: requests of probes",
+        "probe_ns",
+        "SYN to response",
         true,
     ),
 ];
 
 /// The figures of `sources`, those without anything to show left out.
-pub(super) fn figures(variants: &[Variant], sources: &[Source<'_>], answer: &Answer) -> Vec<Figure> {
-    let of_metrics = KINDS.iter().filter_map(|kind| figure(kind, sources, answer));
+pub(super) fn figures(
+    variants: &[Variant],
+    sources: &[Source<'_>],
+    comparisons: &[Comparison],
+    with_original: bool,
+) -> Vec<Figure> {
+    let of_metrics = KINDS.iter().filter_map(|kind| figure(kind, sources, comparisons, with_original));
     of_metrics.chain(link_figures(variants, sources)).collect()
 }
 
@@ -202,7 +212,7 @@ fn link_figure(
         Metric::QueueFromLeft => ("queue", format!("Queue length at {link}"), "packets"),
         _ => ("throughput", format!("Throughput at {link} in bins of {}", plain(&bin.to_string())), "bits_per_second"),
     };
-    let label = if what == "queue" { "packets" } else { "throughput" };
+    let label = if what == "queue" { "queue length (packets)" } else { "throughput" };
     let scope = Scope { with_original: false, window: first.window, bin };
     let mut figure = Figure {
         id: format!("link-{place}-{what}"),
@@ -226,12 +236,13 @@ fn link_figure(
     (figure.table.rows.len() > 1).then_some(figure)
 }
 
-fn figure(kind: &Kind, sources: &[Source<'_>], answer: &Answer) -> Option<Figure> {
+fn figure(kind: &Kind, sources: &[Source<'_>], comparisons: &[Comparison], with_original: bool) -> Option<Figure> {
     let metric = kind.metric;
     let queue = metric.is_of_queue();
     // The original's queues were not seen.
+    let is_unseen = queue || metric.is_of_probes();
     let sources: Vec<&Source<'_>> =
-        sources.iter().filter(|source| !(queue && source.point == Point::Original)).collect();
+        sources.iter().filter(|source| !(is_unseen && source.point == Point::Original)).collect();
     let samples: Vec<Sample> = sources.iter().map(|source| source.sample(metric, |_| true)).collect();
     if samples.iter().all(|sample| sample.max().unwrap_or(0.0) == 0.0) {
         return None;
@@ -239,14 +250,14 @@ fn figure(kind: &Kind, sources: &[Source<'_>], answer: &Answer) -> Option<Figure
     let distances: Vec<(Role, String, Difference)> = sources
         .iter()
         .filter_map(|source| {
-            let compared = answer.comparisons.iter().find(|comparison| comparison.other == source.variant.name);
+            let compared = comparisons.iter().find(|comparison| comparison.other == source.variant.name);
             let difference = compared.filter(|_| source.point != Point::Original)?.difference(metric)?;
             Some((source.role.clone(), source.name.clone(), difference.clone()))
         })
         .collect();
     let value_axis = Axis::new(kind.label, unit_word(metric.unit()), kind.log);
     let first = sources.first()?.first();
-    let scope = Scope { with_original: answer.with_original, window: first.window, bin: first.bin };
+    let scope = Scope { with_original, window: first.window, bin: first.bin };
     let mut figure = Figure {
         id: kind.id.to_owned(),
         kind: if kind.distribution { FigureKind::Distribution } else { FigureKind::Series },
@@ -299,14 +310,23 @@ pub(super) fn curves(sources: &[&Source<'_>], samples: &[Sample]) -> Vec<Line> {
 
 fn title(kind: &Kind, first: &Measurements) -> String {
     let bin = plain(&first.series_bin(kind.metric).to_string());
+    let directions = Directions::of(first.initiators);
+    let name = match kind.metric.from() {
+        Some(from) => format!("{}, {}", kind.title, directions.told(from)),
+        None => kind.title.to_owned(),
+    };
     match kind.metric {
         Metric::ActiveConnections
         | Metric::Goodput
         | Metric::ThroughputFromLeft
         | Metric::ThroughputFromRight
-        | Metric::PacketArrivals => format!("{} in bins of {bin}", kind.title),
-        Metric::QueueFromLeft | Metric::QueueFromRight if kind.distribution => format!("{}: distribution", kind.title),
-        _ => kind.title.to_owned(),
+        | Metric::PacketArrivals => format!("{name} in bins of {bin}"),
+        Metric::QueueFromLeft | Metric::QueueFromRight if kind.distribution => format!("{name}: distribution"),
+        Metric::ProbeRoundTrip | Metric::ProbeRequest if kind.distribution => format!("{name}: distribution"),
+        Metric::ProbeRoundTrip | Metric::ProbeRequest => {
+            format!("{name}, mean in bins of {bin} (a bin without answers as the one before)")
+        }
+        _ => name,
     }
 }
 

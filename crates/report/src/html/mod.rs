@@ -10,32 +10,33 @@ mod description;
 mod document;
 mod elements;
 mod explain;
-mod figure;
-mod figures;
+pub(crate) mod figure;
+pub(crate) mod figures;
 mod fits;
 mod grid;
-mod marginals;
+pub(crate) mod marginals;
 mod network;
 mod overhead;
 mod page;
-#[cfg(test)]
-mod palette;
+pub(crate) mod palette;
 mod pictures;
 mod plausibility;
+mod probes;
 mod provenance;
 mod queues;
 mod reproduction;
-mod scaling;
+pub(crate) mod scaling;
 mod senders;
 mod series;
 mod shown;
-mod still;
-mod sweep;
+pub(crate) mod still;
+pub(crate) mod sweep;
 mod trust;
 
 use std::io::{self, Write};
 
 use crate::answer::Answer;
+use crate::compare::Comparison;
 use crate::conclusion::Conclusion;
 use crate::describe::Described;
 use crate::explain::Explanation;
@@ -79,20 +80,43 @@ pub fn write_concluded(
     options: &ReportOptions,
 ) -> io::Result<()> {
     let answer = Answer::of_variants(variants, conclusions);
-    let names = match variants {
-        [_] => vec![if answer.with_original { "replay" } else { "run" }.to_owned()],
-        variants => short_names(variants),
-    };
+    let names = names(variants, answer.with_original);
     let shown = Shown { variants, names: &names, with_original: answer.with_original };
     let sources = figures::sources(variants, &names, answer.with_original);
-    let mut figures = figures::figures(variants, &sources, &answer);
-    figures.extend(marginals::figures(&sources, answer.with_original));
-    figures.extend(scaling::figure(&sources, answer.with_original));
+    let figures = figures_of(variants, &sources, &answer.comparisons, answer.with_original);
     let grids = grid::grids(&sources, &figures);
     let summaries: Vec<&Summary> = conclusions.iter().flat_map(|of| *of).map(|one| &one.summary).collect();
     let title = options.title.as_deref();
     out.write_all(page::page(&shown, &answer, &summaries, &sources, &figures, &grids, title).as_bytes())?;
     out.flush()
+}
+
+/// All figures of `sources`, which are those of `variants`, with what `comparisons` found.
+fn figures_of(
+    variants: &[Variant],
+    sources: &[figures::Source<'_>],
+    comparisons: &[Comparison],
+    with_original: bool,
+) -> Vec<figure::Figure> {
+    let mut figures = figures::figures(variants, sources, comparisons, with_original);
+    figures.extend(marginals::figures(sources, with_original));
+    figures.extend(scaling::figure(sources, with_original));
+    figures
+}
+
+/// The figures of the report of `variants`, without what a comparison says of them.
+pub(crate) fn figures_of_runs(variants: &[Variant]) -> Vec<figure::Figure> {
+    let with_original = Answer::is_with_original(variants);
+    let sources = figures::sources(variants, &names(variants, with_original), with_original);
+    figures_of(variants, &sources, &[], with_original)
+}
+
+/// What the lines of variants are called.
+fn names(variants: &[Variant], with_original: bool) -> Vec<String> {
+    match variants {
+        [_] => vec![if with_original { "replay" } else { "run" }.to_owned()],
+        variants => short_names(variants),
+    }
 }
 
 /// The names of variants without the folders that all are in.

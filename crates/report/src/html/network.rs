@@ -205,7 +205,7 @@ fn draw(wire: &Wire<'_>, [[x0, y0], [x1, y1]]: [[i64; 2]; 2], bend: i64, labelle
                     (0, false) => "name",
                     _ => "quiet",
                 };
-                text class=(class) style={ "text-anchor:" (anchor) } x=(x) y=(y - 8 - (2 - row) * LINE) { (text) }
+                text class={ (class) " " (anchor) } x=(x) y=(y - 8 - (2 - row) * LINE) { (text) }
             }
         }
     }

@@ -36,6 +36,7 @@ pub(super) fn page(
             (super::trust::section(&runs, answer, summaries))
             (super::pictures::section(&lines, figures, grids))
             (super::breakdown::section(shown))
+            (super::probes::section(shown))
             (super::queues::section(shown))
             (super::senders::section(shown))
             (super::network::section(shown))
@@ -107,18 +108,21 @@ fn header(
     let network = runs.iter().any(|(_, run)| run.facts.topology.is_some());
     let senders = super::senders::is_needed(shown);
     let queues = super::queues::is_needed(shown);
+    let probes = super::probes::is_needed(shown);
     let sections = [
         ("answer", "Answer"),
         ("trust", "Can I trust it"),
         ("pictures", "Pictures"),
         ("multiples", "Small multiples"),
         ("breakdowns", "Breakdowns"),
+        ("probes", "Latency under load"),
         ("queues", "Queue delay, loss and marks"),
         ("senders", "Classes and sources"),
         ("network", "Network"),
         ("making", "How it was made"),
     ]
     .into_iter()
+    .filter(|(anchor, _)| probes || *anchor != "probes")
     .filter(|(anchor, _)| queues || *anchor != "queues")
     .filter(|(anchor, _)| network || *anchor != "network")
     .filter(|(anchor, _)| senders || *anchor != "senders")

@@ -7,7 +7,7 @@ use crate::metric::Metric;
 
 /// Where the numbers of a figure or of a row of the answer come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Provenance {
+pub(crate) struct Provenance {
     /// Table, columns and conditions; empty where they are no run's. Names stand between backquotes.
     pub from: String,
     /// DuckDB's SQL for it, to be run inside the run folder; empty where that is not simple.
@@ -47,6 +47,8 @@ impl Scope {
             Metric::QueueFromRight => self.queue("right"),
             Metric::QueueDelayFromLeft => self.queue_delay("left"),
             Metric::QueueDelayFromRight => self.queue_delay("right"),
+            Metric::ProbeRoundTrip => self.probes("datagram"),
+            Metric::ProbeRequest => self.probes("request"),
         }
     }
 
@@ -206,6 +208,22 @@ impl Scope {
                 "-- packets that left the queue from {start} ns on and before {end} ns\nSELECT any_value(n) AS n, min(ns) FILTER (up_to >= 0.5 * n) AS p50_ns, min(ns) FILTER (up_to >= 0.99 * n) AS p99_ns\n\
                  FROM (SELECT sum(total_ns) / sum(packets) AS ns,\n    sum(sum(packets)) OVER (ORDER BY sojourn_ns) AS up_to,\n    \
                  sum(sum(packets)) OVER () AS n\n  FROM 'sojourn.parquet'\n  WHERE {of} AND packets > 0\n  GROUP BY sojourn_ns);"
+            ),
+        }
+    }
+
+    /// What probes of a kind met.
+    fn probes(&self, kind: &str) -> Provenance {
+        let time = if kind == "request" { "connect_ns + round_trip_ns" } else { "round_trip_ns" };
+        Provenance {
+            from: format!(
+                "`probes.parquet`: {} by `sent_ns` where `kind` is '{kind}'; not of probes that were lost",
+                time.split(" + ").map(|column| format!("`{column}`")).collect::<Vec<_>>().join(" + ")
+            ),
+            query: format!(
+                "-- of probes that were answered\nSELECT count(*) AS n, quantile_disc({time}, [0.5, 0.95, 0.99]) AS ns\n\
+                 FROM 'probes.parquet'\nWHERE kind = '{kind}' AND round_trip_ns IS NOT NULL AND {};",
+                self.within("sent_ns")
             ),
         }
     }

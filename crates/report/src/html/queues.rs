@@ -6,6 +6,7 @@ use maud::{Markup, html};
 
 use super::elements::{heads, row, scrolled, value};
 use super::shown::Shown;
+use crate::directions::Directions;
 use crate::metric::Unit;
 use crate::run::{Measurements, Run};
 use crate::sojourn::{QueueCounts, class_name};
@@ -57,14 +58,15 @@ fn table(variant: &Variant) -> Markup {
         "marked",
         "link busy",
     ];
-    let directions = [("left to right", LinkSide::Left), ("right to left", LinkSide::Right)];
+    let directions = Directions::of_runs(&variant.runs);
+    let directions = [LinkSide::Left, LinkSide::Right].map(|from| (directions.told(from), from));
     html! {
         table class="numbers breakdown" {
             (heads(names))
             tbody {
                 @for (name, from) in directions {
                     @let classes = classes(variant, from);
-                    @if !classes.is_empty() { (row(name, cells(variant, from, None))) }
+                    @if !classes.is_empty() { (row(&name, cells(variant, from, None))) }
                     @if classes.len() > 1 {
                         @for class in &classes { (row(format!("{name}: {}", class_name(*class)), cells(variant, from, Some(*class)))) }
                     }

@@ -68,7 +68,8 @@ pub(super) fn figure(sources: &[Source<'_>], with_original: bool) -> Option<Figu
 fn diagram<'a>(source: &'a Source<'a>) -> Option<Diagram<'a>> {
     let Arrivals { width, packets, .. } = source.first().arrivals(source.point)?;
     let counts: Vec<f64> = packets.iter().map(|count| f64::from(*count)).collect();
-    let scaling = Scaling::of(*width, &counts);
+    let choice = source.variant.runs[0].facts.hurst;
+    let scaling = Scaling::of(*width, &counts, choice);
     let octaves = scaling.octaves.into_iter().filter(|octave| octave.energy_log2.is_some()).collect();
     Some(Diagram { source, bin: *width, octaves, hurst: scaling.hurst, warnings: scaling.warnings })
 }

@@ -24,8 +24,8 @@ const MAX_POINTS: usize = 250;
 /// So many lines have all of them; more share what these have.
 const MANY_LINES: usize = 6;
 
-/// An axis in pixels.
-pub(super) struct Scale {
+/// An axis in pixels. A logarithmic one has the values below its first at its beginning.
+pub(crate) struct Scale {
     pub low: f64,
     pub high: f64,
     pub log: bool,
@@ -34,7 +34,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    pub(super) fn at(&self, value: f64) -> f64 {
+    pub(crate) fn at(&self, value: f64) -> f64 {
         let place = |value: f64| if self.log { libm::log10(value.max(self.low)) } else { value };
         let (low, high) = (place(self.low), place(self.high));
         let share = if high > low { (place(value) - low) / (high - low) } else { 0.0 };

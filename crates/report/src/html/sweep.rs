@@ -123,7 +123,7 @@ fn facts(answer: &SweepAnswer) -> Markup {
 }
 
 /// The distributions of all variants.
-fn figures(grid: &Grid, busier: &str) -> Vec<Figure> {
+pub(crate) fn figures(grid: &Grid, busier: &str) -> Vec<Figure> {
     let queue_delay = format!("queue_delay_ms.{busier}");
     [
         ("response_time_ms", "Response time", "exchanges", Unit::Time),
@@ -296,7 +296,7 @@ fn trust(answer: &SweepAnswer) -> Markup {
                 @let told = variant.verdict.as_ref().and_then(|verdict| verdict.told_if_bad());
                 li { b { (variant.name) } ": " (told.unwrap_or_else(|| "it has no run".to_owned())) }
             }
-            @for missing in &answer.missing { li { b { (missing.variant) ", seed " (missing.seed) } ": missing: " (missing.why) } }
+            @for (runs, why) in answer.missing_by_reason() { li { b { (runs) } ": missing: " (why) } }
             @if let Some(baseline) = &answer.baseline {
                 @for reason in &baseline.reasons { li { b { "baseline" } ": " (reason) } }
             }

@@ -16,6 +16,11 @@ pub struct Shares {
 }
 
 impl Shares {
+    /// Of so many values with this sum and this sum of squares.
+    pub fn of_sums(count: u64, sum: f64, squares: f64) -> Shares {
+        Shares { count, sum, squares }
+    }
+
     /// Takes a value.
     pub fn add(&mut self, value: f64) {
         self.count += 1;

@@ -27,6 +27,11 @@ impl Looks {
         Looks { at }
     }
 
+    /// Looks at these numbers of replications, at least one.
+    pub fn at_counts(at: Vec<usize>) -> Looks {
+        Looks { at }
+    }
+
     /// How many replications there are at each.
     pub fn at(&self) -> &[usize] {
         &self.at

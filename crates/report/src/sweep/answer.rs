@@ -156,7 +156,7 @@ fn show(unit: ScalarUnit, value: f64) -> String {
 }
 
 /// The unit of the metric `name`.
-pub(super) fn unit_of(name: &str) -> Option<ScalarUnit> {
+pub(crate) fn unit_of(name: &str) -> Option<ScalarUnit> {
     QUANTITIES.iter().find(|quantity| quantity.scalars().any(|scalar| scalar == name)).map(|quantity| quantity.unit)
 }
 
@@ -213,6 +213,30 @@ impl SweepAnswer {
         let column =
             |(head, metric): ([&'static str; 2], String)| Some(Column { head, unit: unit_of(&metric)?, metric });
         wanted.into_iter().filter(|(_, name)| measured(name)).filter_map(column).collect()
+    }
+
+    /// The runs that are missing, with each reason once: `codel with seeds 1 and 2; pie with seed 1`, and why.
+    pub(crate) fn missing_by_reason(&self) -> Vec<(String, &str)> {
+        /// A variant, and seeds.
+        type OfVariant<'a> = (&'a str, Vec<String>);
+        let mut reasons: Vec<(&str, Vec<OfVariant<'_>>)> = Vec::new();
+        for Missing { variant, seed, why } in &self.missing {
+            let place = reasons.iter().position(|(known, _)| known == why).unwrap_or_else(|| {
+                reasons.push((why, Vec::new()));
+                reasons.len() - 1
+            });
+            let variants = &mut reasons[place].1;
+            match variants.last_mut().filter(|(known, _)| known == variant) {
+                Some((_, seeds)) => seeds.push(seed.to_string()),
+                None => variants.push((variant, vec![seed.to_string()])),
+            }
+        }
+        let of_variant = |(variant, seeds): &OfVariant<'_>| match &seeds[..] {
+            [seed] => format!("{variant} with seed {seed}"),
+            seeds => format!("{variant} with seeds {}", seeds.join(", ")),
+        };
+        let told = |(why, variants): (_, Vec<_>)| (variants.iter().map(of_variant).collect::<Vec<_>>().join("; "), why);
+        reasons.into_iter().map(told).collect()
     }
 
     /// A value of the metric `name` as it is shown.
@@ -342,7 +366,7 @@ fn phrase(objective: &str) -> String {
 }
 
 /// `queue_delay_p99_ms.down` as words: `queue delay p99 down`.
-fn words(name: &str) -> String {
+pub(crate) fn words(name: &str) -> String {
     let plain = name.replace("_ms", "").replace("_mbps", "").replace("_count", "");
     plain.replace(['_', '.'], " ")
 }

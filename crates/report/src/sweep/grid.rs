@@ -78,7 +78,7 @@ impl Objective {
     /// The one with this name.
     ///
     /// # Errors
-    /// There is none, or nobody says which of its values are better: the names that there are.
+    /// There is none, or neither less nor more of it is better: the names that there are.
     pub fn named(name: &str) -> Result<Objective, Vec<String>> {
         let known = || QUANTITIES.iter().filter(|quantity| quantity.better != Better::Neither);
         let found = known().find(|quantity| quantity.scalars().any(|scalar| scalar == name));
@@ -86,6 +86,30 @@ impl Objective {
             Some(quantity) => Ok(Objective { name: name.to_owned(), quantity }),
             None => Err(known().flat_map(Quantity::scalars).collect()),
         }
+    }
+
+    /// Whether there is a scalar of this name of which neither less nor more is better.
+    pub fn is_of_neither(name: &str) -> bool {
+        let mut others = QUANTITIES.iter().filter(|quantity| quantity.better == Better::Neither);
+        others.any(|quantity| quantity.scalars().any(|scalar| scalar == name))
+    }
+
+    /// The names of a few objectives that are most like this name: that share the most words of it.
+    pub fn nearest(name: &str) -> Vec<String> {
+        const FEW: usize = 3;
+        let words = |name: &str| name.split(['_', '.']).map(str::to_owned).collect::<Vec<String>>();
+        let wanted = words(name);
+        let known = QUANTITIES.iter().filter(|quantity| quantity.better != Better::Neither);
+        let mut names: Vec<String> = known.flat_map(Quantity::scalars).collect();
+        let shared = |name: &String| {
+            let words = words(name);
+            let first = words.iter().zip(&wanted).take_while(|(one, other)| one == other).count();
+            (first, words.iter().filter(|word| wanted.contains(word)).count())
+        };
+        // Of equal ones the first, which is the most general.
+        names.sort_by_key(|name| std::cmp::Reverse(shared(name)));
+        names.truncate(FEW);
+        names
     }
 
     /// Whether smaller values are better.

@@ -19,6 +19,7 @@ mod samples;
 mod text;
 
 pub use answer::{Baseline, Column, Missing, SweepAnswer, VariantAnswer};
+pub(crate) use answer::{unit_of, words};
 pub use cell::{Cell, Curve, Number};
 pub use decision::{ALPHA, Decision, Look, decision};
 pub use effects::{AxisEffect, Effects, Interaction, LevelEffect, Matters, Rank};

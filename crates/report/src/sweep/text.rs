@@ -47,13 +47,8 @@ pub fn sweep_text(answer: &SweepAnswer, width: usize) -> String {
     for told in axes(answer) {
         wrapped(&mut text, "axis", &told, width);
     }
-    for missing in &answer.missing {
-        wrapped(
-            &mut text,
-            "missing",
-            &format!("{} with seed {}: {}", missing.variant, missing.seed, missing.why),
-            width,
-        );
+    for (runs, why) in answer.missing_by_reason() {
+        wrapped(&mut text, "missing", &format!("{runs}: {why}"), width);
     }
     warnings(&mut text, answer, width);
     text

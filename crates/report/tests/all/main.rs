@@ -3,6 +3,7 @@
 mod conversations;
 mod export;
 mod markup;
+mod plot;
 mod report;
 mod scalars;
 mod trust;

@@ -68,7 +68,7 @@ impl Recorder for Log {
             Record::Dropped { packet } => self.drops.push(*packet),
             Record::Flow { connection, flow } => self.flows.push((connection, *flow)),
             Record::Packet { link, packet } => self.packets.push((link, *packet)),
-            Record::Window { .. } => {}
+            Record::Probe { .. } | Record::Window { .. } => {}
         }
         Ok(())
     }
@@ -165,6 +165,7 @@ fn experiment(queue: Discipline, drain: Duration) -> Config {
             payload: of(Law::Constant(400.0)),
             start: Time::ZERO + ms(100),
             stop: Time::ZERO + ms(3_000),
+            answered: false,
         },
     }];
     config

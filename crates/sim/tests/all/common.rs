@@ -20,6 +20,7 @@ pub struct Log {
     /// At links beside the bottleneck, with their numbers.
     pub elsewhere: Vec<(u16, PacketRecord)>,
     pub sources: Vec<SourceRecord>,
+    pub probes: Vec<ProbeRecord>,
     pub windows: Vec<WindowRecord>,
 }
 
@@ -39,6 +40,7 @@ impl Recorder for Log {
             Record::Window { change } => self.windows.push(*change),
             Record::Packet { link: 0 | 1, packet } => self.packets.push(*packet),
             Record::Packet { link, packet } => self.elsewhere.push((link, *packet)),
+            Record::Probe { probe } => self.probes.push(*probe),
             Record::Flow { .. } => {}
         }
         Ok(())

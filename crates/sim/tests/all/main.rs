@@ -9,6 +9,7 @@ mod networks;
 mod options;
 mod path;
 mod plausibility;
+mod probes;
 mod queues;
 mod rates;
 mod re_extraction;

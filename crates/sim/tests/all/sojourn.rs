@@ -26,7 +26,8 @@ fn poisson(load: f64, payload: &Law, packets: u64, seed: u64) -> [f64; 2] {
     let mut config = Config::new("10mbit".parse().unwrap(), window);
     config.bottleneck.queue = Discipline::DropTail(Limit::Packets(1 << 30));
     config.seed = seed;
-    let datagrams = Datagrams { pacing: Pacing::Poisson, gap, payload, start: Time::ZERO, stop: Time::MAX };
+    let datagrams =
+        Datagrams { pacing: Pacing::Poisson, gap, payload, start: Time::ZERO, stop: Time::MAX, answered: false };
     config.datagrams =
         vec![DatagramFlow { id: 1, class: 0, from: LinkSide::Left, rtt: ms(1), ip_version: None, datagrams }];
     let mut log = Log::default();

@@ -19,7 +19,7 @@ use flowloom_sim::*;
 /// `payload` bytes every `gap`, for ten seconds.
 fn datagrams(pacing: Pacing, gap: Duration, payload: u32) -> Datagrams {
     let payload = Distribution::constant(payload.into()).unwrap();
-    Datagrams { pacing, gap, payload, start: at(0), stop: at(10_000) }
+    Datagrams { pacing, gap, payload, start: at(0), stop: at(10_000), answered: false }
 }
 
 fn flow(id: u64, from: LinkSide, datagrams: Datagrams) -> DatagramFlow {
@@ -339,4 +339,30 @@ fn queues_belong_to_connections_or_to_classes() {
             assert!((share - wanted).abs() < by, "{queue:?} {per:?}: {share}");
         }
     }
+}
+
+/// Two flows whose windows are as one to two share a wide link as one to two: (1 + 2)^2 / (2 (1 + 4)) = 0.9. One that begins within the
+/// window, and one that ends there, are not compared.
+#[test]
+fn flows_are_compared_where_all_are_active() {
+    let mut config = network("100mbit", 1_000, Vec::new());
+    config.results = Some([at(2_000), at(8_000)]);
+    let windowed = |id, start, window, until| {
+        let mut flow = bulk(id, start, 0, None, until);
+        // A window that is stated, not a field of a header.
+        flow.vector.evidence = Evidence::VectorFile;
+        flow.vector.ends.acceptor.max_window = Some(window);
+        flow
+    };
+    let flows = vec![
+        windowed(1, at(0), 14_600, at(20_000)),
+        windowed(2, at(10), 29_200, at(20_000)),
+        windowed(3, at(20), 14_600, at(5_000)),
+        windowed(4, at(3_000), 14_600, at(20_000)),
+    ];
+    let (summary, _) = simulate_all(flows, &config);
+    let Sharing { flows, bytes, squares } = summary.classes[0].sharing;
+    let jain = (bytes * bytes) as f64 / (2 * squares) as f64;
+    assert_eq!(flows, 2);
+    assert!((jain - 0.9).abs() < 0.002, "{jain}");
 }

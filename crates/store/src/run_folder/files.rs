@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use flowloom_core::record::{DropRecord, QueueSample, SojournRecord, SourceRecord, WindowRecord};
+use flowloom_core::record::{DropRecord, ProbeRecord, QueueSample, SojournRecord, SourceRecord, WindowRecord};
 use serde_json::Value;
 
 use super::rows::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, ThroughputRow};
@@ -28,8 +28,8 @@ const PAGE: &str = "report.html";
 
 /// Files of a run folder that have one name in all of them, beside the tables.
 const FIXED: [&str; 6] = [RUN_FILE, HOST_FILE, INDEX_FILE, MANIFEST_FILE, PAGE, "workload.parquet"];
-/// Its tables: the names of their files without `.parquet`.
-pub const TABLES: [&str; 12] = [
+/// Its tables: the names of their files without `.parquet`. All folders have all of them but [`OPTIONAL_TABLE`].
+pub const TABLES: [&str; 13] = [
     ConnectionRow::TABLE,
     EpochRow::TABLE,
     AduRow::TABLE,
@@ -42,7 +42,10 @@ pub const TABLES: [&str; 12] = [
     SourceRecord::TABLE,
     WindowRecord::TABLE,
     LatenessRow::TABLE,
+    ProbeRecord::TABLE,
 ];
+/// The table that only runs with probes have.
+pub const OPTIONAL_TABLE: &str = ProbeRecord::TABLE;
 
 /// Metadata key of `queue.parquet`: time between samples.
 pub(super) const QUEUE_INTERVAL_KEY: &str = "flowloom.queue_interval_ns";

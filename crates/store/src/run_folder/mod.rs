@@ -23,4 +23,4 @@ pub use rows::{
 };
 pub use writer::{RunOptions, RunWriter};
 
-pub use files::{RunFolderError, TABLES, VERSION};
+pub use files::{OPTIONAL_TABLE, RunFolderError, TABLES, VERSION};

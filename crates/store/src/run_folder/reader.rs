@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use flowloom_core::record::{DropRecord, QueueSample, SojournRecord, SourceRecord, WindowRecord};
+use flowloom_core::record::{DropRecord, ProbeRecord, QueueSample, SojournRecord, SourceRecord, WindowRecord};
 use flowloom_core::time::Duration;
 use serde_json::{Map, Value};
 
@@ -116,7 +116,20 @@ impl RunFolder {
     ///
     /// [`FileError`] if the manifest cannot be read.
     pub fn has_sojourn(&self) -> Result<bool, FileError> {
-        let path = table_path::<SojournRecord>(&self.path);
+        self.has_table::<SojournRecord>()
+    }
+
+    /// Whether it has probes: only runs that send some have.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError`] if the manifest cannot be read.
+    pub fn has_probes(&self) -> Result<bool, FileError> {
+        self.has_table::<ProbeRecord>()
+    }
+
+    fn has_table<R: Row>(&self) -> Result<bool, FileError> {
+        let path = table_path::<R>(&self.path);
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let lists = |manifest: Manifest| manifest.files().contains_key(name);
         Ok(path.exists() || Manifest::open(&self.path)?.is_some_and(lists))
@@ -161,6 +174,8 @@ impl RunFolder {
         tcp_trace: WindowRecord;
         /// How late things of a live run were, by what and how much.
         lateness: LatenessRow;
+        /// Probes, in the order in which they were over; folders of runs without them have no such table.
+        probes: ProbeRecord;
     }
 
     fn table<R: Row>(&self) -> Result<TableReader<R>, FileError> {

@@ -6,8 +6,8 @@
 use flowloom_core::path::Flow;
 use flowloom_core::play::Delays;
 use flowloom_core::record::{
-    DropReason, DropRecord, Outcome, PacketKind, QueueFate, QueueSample, SojournRecord, SourceRecord, Traffic,
-    TrafficClass, WindowRecord,
+    DropReason, DropRecord, Outcome, PacketKind, ProbeKind, ProbeRecord, QueueFate, QueueSample, SojournRecord,
+    SourceRecord, Traffic, TrafficClass, WindowRecord,
 };
 use flowloom_core::tcp::Phase;
 use flowloom_core::tcp::congestion::WindowCause;
@@ -617,6 +617,39 @@ impl Row for SourceRecord {
             column("jitter_ns", |r: &Self| r.delays.map(|d| d.jitter), |r, v| set(v, |v| delays(r).jitter = v)),
             column("retransmissions", |r: &Self| r.retransmissions, |r, v| r.retransmissions = v),
             column("timeouts", |r: &Self| r.timeouts, |r, v| r.timeouts = v),
+        ]
+    }
+}
+
+/// Probes of the latency under load: `probes.parquet`, in folders of runs that have them.
+impl Row for ProbeRecord {
+    const TABLE: &'static str = "probes";
+
+    fn blank() -> ProbeRecord {
+        ProbeRecord {
+            number: 0,
+            kind: ProbeKind::Datagram,
+            from: LinkSide::Left,
+            sent: Time::ZERO,
+            connect: None,
+            round_trip: None,
+            there: None,
+            back: None,
+            lost: false,
+        }
+    }
+
+    fn columns() -> Vec<Column<ProbeRecord>> {
+        vec![
+            column("number", |r: &Self| r.number, |r, v| r.number = v),
+            column("kind", |r: &Self| r.kind, |r, v| r.kind = v),
+            column("from_side", |r: &Self| r.from, |r, v| r.from = v),
+            column("sent_ns", |r: &Self| r.sent, |r, v| r.sent = v),
+            column("connect_ns", |r: &Self| r.connect, |r, v| r.connect = v),
+            column("round_trip_ns", |r: &Self| r.round_trip, |r, v| r.round_trip = v),
+            column("there_ns", |r: &Self| r.there, |r, v| r.there = v),
+            column("back_ns", |r: &Self| r.back, |r, v| r.back = v),
+            column("lost", |r: &Self| r.lost, |r, v| r.lost = v),
         ]
     }
 }

@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use flowloom_core::record::{
-    ConnectionRecord, DropRecord, EpochRecord, Outcome, QueueSample, Record, Recorder, Series, SojournRecord,
-    SourceRecord, ThroughputBin, Traffic, WindowRecord,
+    ConnectionRecord, DropRecord, EpochRecord, Outcome, ProbeRecord, QueueSample, Record, Recorder, Series,
+    SojournRecord, SourceRecord, ThroughputBin, Traffic, WindowRecord,
 };
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, ConnectionVector, LinkSide, Side, sum_of_known};
@@ -79,6 +79,9 @@ struct Tables {
     sources: Table<SourceRecord>,
     tcp_trace: Table<WindowRecord>,
     lateness: Table<LatenessRow>,
+    /// From the first probe on.
+    probes: Option<Table<ProbeRecord>>,
+    open: Open,
 }
 
 /// An open table and its name for errors.
@@ -146,6 +149,8 @@ impl RunWriter {
             sources: Table::create(path, &reserve, open)?,
             tcp_trace: Table::create(path, &reserve, open)?,
             lateness: Table::create(path, &reserve, open)?,
+            probes: None,
+            open,
         };
         Ok(RunWriter {
             target: end,
@@ -358,7 +363,8 @@ impl Tables {
         self.flows.finish(&[])?;
         self.sources.finish(&[])?;
         self.tcp_trace.finish(&[])?;
-        self.lateness.finish(&[])
+        self.lateness.finish(&[])?;
+        self.probes.map_or(Ok(()), |probes| probes.finish(&[]))
     }
 
     /// Records epochs and ADUs of `vector` as seen at `point`. `cut` says whether the record ended inside the last one.
@@ -428,6 +434,7 @@ impl Recorder for RunWriter {
                 self.write_connection(original, ended, epochs, monitor)
             }
             Record::Source { source } => self.write(|tables| tables.sources.write(source.clone())),
+            Record::Probe { probe } => self.write_probe(probe),
             Record::Flow { connection, flow } => self.write(|tables| {
                 Side::BOTH.into_iter().try_for_each(|sender| tables.flows.write(FlowRow::new(connection, flow, sender)))
             }),
@@ -477,6 +484,18 @@ impl RunWriter {
                 tables.exchanges(Point::Monitor, original.id, monitor, unfinished)?;
             }
             tables.endpoint_epochs(original, epochs)
+        })
+    }
+
+    /// Runs without probes have no table for them.
+    fn write_probe(&mut self, probe: &ProbeRecord) -> Result<(), RunFolderError> {
+        let (folder, reserve) = (self.folder().to_owned(), self.reserve.clone());
+        self.write(|tables| {
+            let table = match tables.probes.take() {
+                Some(table) => table,
+                None => Table::create(&folder, &reserve, tables.open)?,
+            };
+            tables.probes.insert(table).write(*probe)
         })
     }
 

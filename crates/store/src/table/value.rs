@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use flowloom_core::record::{DropReason, Outcome, PacketKind, QueueFate, TrafficClass};
+use flowloom_core::record::{DropReason, Outcome, PacketKind, ProbeKind, QueueFate, TrafficClass};
 use flowloom_core::tcp::Phase;
 use flowloom_core::tcp::congestion::{BbrState, WindowCause};
 use flowloom_core::time::{Duration, Time};
@@ -188,7 +188,13 @@ impl Text for TrafficClass {
         ("datagram", TrafficClass::Datagram),
         ("source", TrafficClass::Source),
         ("other", TrafficClass::Other),
+        ("probe", TrafficClass::Probe),
     ];
+}
+
+impl Text for ProbeKind {
+    const NAMES: &'static [(&'static str, ProbeKind)] =
+        &[("datagram", ProbeKind::Datagram), ("request", ProbeKind::Request)];
 }
 
 impl Text for QueueFate {

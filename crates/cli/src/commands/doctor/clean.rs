@@ -72,7 +72,7 @@ pub fn run(args: &args::Doctor, quiet: bool) -> Result<Exit, Error> {
     if quiet {
         return Ok(Exit::Done);
     }
-    output::text(&cleaned.text(args.runs.as_deref())).map(|()| Exit::Done)
+    output::shown(&cleaned.text(args.runs.as_deref())).map(|()| Exit::Done)
 }
 
 impl Cleaned {

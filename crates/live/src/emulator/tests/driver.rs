@@ -64,7 +64,7 @@ impl Recorder for Log {
             Record::Dropped { packet } => self.drops.push(*packet),
             Record::Sojourn { bin } => self.sojourns.push(*bin),
             Record::Packet { link, packet } => self.packets.push((link, *packet)),
-            Record::Source { .. } | Record::Flow { .. } | Record::Window { .. } => {}
+            Record::Source { .. } | Record::Probe { .. } | Record::Flow { .. } | Record::Window { .. } => {}
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use flowloom_core::rng::{Purpose, Stream};
 
+use super::trace::Fall;
 use crate::fsd::{Fsd, FsdModel};
 
 /// Seconds for which the intensity stays the same: the bins in which the published estimates count.
@@ -28,6 +29,8 @@ pub struct Arrivals {
     now: f64,
     /// None starts after this.
     until: f64,
+    /// How the mean changes: when, and what it is in parts of the rate before and after.
+    fall: Option<Fall>,
 }
 
 impl Arrivals {
@@ -35,7 +38,13 @@ impl Arrivals {
     pub fn new(rate: f64, seed: u64, until: f64) -> Arrivals {
         let intensity = Fsd::new(DEPENDENCE, Stream::new(seed, Purpose::ReferenceIntensity, 0));
         let gaps = Stream::new(seed, Purpose::Arrivals, 0);
-        Arrivals { rate, intensity, gaps, at: 0.0, next_bin: 0, now: 0.0, until }
+        Arrivals { rate, intensity, gaps, at: 0.0, next_bin: 0, now: 0.0, until, fall: None }
+    }
+
+    /// The same with a mean that falls, counted from the first start that is possible.
+    #[must_use]
+    pub fn falling(self, fall: Option<Fall>) -> Arrivals {
+        Arrivals { fall, ..self }
     }
 }
 
@@ -60,7 +69,8 @@ impl Iterator for Arrivals {
             self.next_bin += 1;
             // A lognormal variable of mean 1.
             let log = DEVIATION * self.intensity.normal() - 0.5 * DEVIATION * DEVIATION;
-            self.now = self.rate * libm::exp(log);
+            let level = self.fall.map_or(1.0, |fall| if end < fall.at { fall.before } else { fall.after });
+            self.now = self.rate * level * libm::exp(log);
         }
     }
 }

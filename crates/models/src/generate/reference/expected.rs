@@ -1,24 +1,22 @@
-//! What follows from the laws of a trace: means, deviations, loads, durations. By sums and integrals, never by samples, which
-//! miss heavy tails (methods E.3).
+//! What follows from the laws of a trace: means, deviations, loads. By sums and integrals, never by samples, which miss heavy tails
+//! (methods E.3).
 
-use flowloom_core::distribution::Distribution;
+use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::units::LINK_HEADER_BYTES;
-use flowloom_core::workload::{LinkSide, Pattern, PerSide, Side};
+use flowloom_core::workload::{PerSide, Side};
 
-use super::trace::{Class, HOUR, LONG, Trace};
+use super::trace::{Concurrent, Sequential, Trace};
 
 /// Epochs of sequential connections.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Epochs {
-    /// Share of the connections that have one.
-    pub single: f64,
     /// Mean.
     pub mean: f64,
     /// Standard deviation.
     pub deviation: f64,
 }
 
-/// What a connection sends in the mean, as methods A.11 estimates it: frames of 54 bytes of headers, acknowledgements of every
+/// What connections send in the mean, as methods A.11 estimates it: frames of 54 bytes of headers, acknowledgements of every
 /// second segment, seven packets of control.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wire {
@@ -28,130 +26,114 @@ pub struct Wire {
     pub packets: f64,
 }
 
-/// Times of connections in seconds with the published rule of waits (those below 500 ms count nothing), where an exchange takes one
-/// round-trip time and the wait of who answers (methods B.2: the lossless ideal with every ADU in a packet).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Durations {
-    /// Shares of the waits that are long, of all: of clients, of servers.
-    pub long: PerSide<f64>,
-    /// Mean response time.
-    pub response: f64,
-    /// Mean duration of a connection of either pattern; of a concurrent one that of one of its ends.
-    pub connection: f64,
+/// ADUs of one end: bytes in the mean, and segments.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sent {
+    bytes: f64,
+    segments: f64,
 }
 
-impl Class {
-    /// The share of those with more than `count` epochs or ADUs of each end.
-    fn more_than(&self, count: usize) -> f64 {
+impl Sequential {
+    /// The share of connections of `count` epochs or more.
+    pub fn at_least(&self, count: usize) -> f64 {
         match count {
-            0 => 1.0,
-            _ => (1.0 - self.single) * self.further.ccdf((count - 1) as f64),
+            0 | 1 => 1.0,
+            2 => 1.0 - self.single,
+            _ => (1.0 - self.single) * self.further.ccdf((count - 2) as f64),
         }
     }
 
-    /// Most epochs or ADUs of each end.
+    /// Most epochs.
     fn most(&self) -> usize {
         1 + libm::ceil(self.further.max()) as usize
     }
 
-    /// Mean, and mean of the square, of the number of epochs or of ADUs of each end.
-    fn moments(&self) -> (f64, f64) {
-        (0..self.most()).fold((0.0, 0.0), |(first, second), count| {
-            let above = self.more_than(count);
-            (first + above, second + (2 * count + 1) as f64 * above)
-        })
+    /// Their numbers of epochs.
+    pub fn epochs(&self) -> Epochs {
+        let (mean, square) = (1..=self.most()).fold((0.0, 0.0), |(first, second), count| {
+            let share = self.at_least(count);
+            (first + share, second + (2 * count - 1) as f64 * share)
+        });
+        Epochs { mean, deviation: libm::sqrt(square - mean * mean) }
+    }
+
+    /// Epochs of each kind, and waits between epochs, of a connection in the mean of all.
+    pub(super) fn by_kind(&self) -> Vec<[f64; 2]> {
+        let ends = self.kinds.iter().skip(1).map(|kind| kind.from).chain([self.most() + 1]);
+        let of = |(from, end): (usize, usize)| {
+            let beyond: f64 = (from + 1..end).map(|count| self.at_least(count)).sum();
+            let begun = from as f64 * self.at_least(from) - (end - 1) as f64 * self.at_least(end);
+            let epochs = begun + beyond;
+            [epochs, epochs - (self.at_least(from) - self.at_least(end))]
+        };
+        self.kinds.iter().map(|kind| kind.from).zip(ends).map(of).collect()
+    }
+
+    /// By how much, at most, the shares that the kinds and tempos have of the parts of sizes and waits miss the parts.
+    pub fn imbalance(&self) -> f64 {
+        let kinds = self.by_kind();
+        let all: [f64; 2] = [0, 1].map(|of| kinds.iter().map(|kind| kind[of]).sum());
+        let mut worst = 0.0_f64;
+        for part in 0..4 {
+            for side in Side::BOTH {
+                let sizes: f64 = self.kinds.iter().zip(&kinds).map(|(kind, [n, _])| n * kind.sizes[side][part]).sum();
+                worst = worst.max((sizes / all[0] - self.sizes[side].parts[part]).abs());
+                let of = usize::from(side == Side::Initiator);
+                let of_tempo = |kind: &super::Kind| -> f64 {
+                    kind.tempos.iter().zip(&self.tempos).map(|(share, tempo)| share * tempo[side][part]).sum()
+                };
+                let waits: f64 = self.kinds.iter().zip(&kinds).map(|(kind, n)| n[of] * of_tempo(kind)).sum();
+                worst = worst.max((waits / all[of] - self.waits[side].parts[part]).abs());
+            }
+        }
+        worst
+    }
+}
+
+impl Concurrent {
+    /// ADUs of each end in the mean.
+    pub fn adus(&self) -> f64 {
+        let most = libm::ceil(self.further.max()) as usize;
+        2.0 + (1..most).map(|count| self.further.ccdf(count as f64)).sum::<f64>()
     }
 }
 
 impl Trace {
-    fn of(&self, pattern: Pattern) -> impl Iterator<Item = &Class> {
-        self.classes.iter().filter(move |class| class.pattern == pattern)
+    /// What a sequential connection sends from the left and from the right of the link.
+    pub fn sequential_wire(&self) -> [Wire; 2] {
+        let epochs = self.sequential.epochs().mean;
+        self.wire(
+            epochs,
+            PerSide {
+                initiator: self.sent(&self.sequential.sizes.initiator.law),
+                acceptor: self.sent(&self.sequential.sizes.acceptor.law),
+            },
+        )
     }
 
-    /// Epochs of sequential connections.
-    pub fn epochs(&self) -> Epochs {
-        let classes = || self.of(Pattern::Sequential);
-        let all: f64 = classes().map(|class| class.share).sum();
-        let mean_of =
-            |what: &dyn Fn(&Class) -> f64| classes().map(|class| class.share * what(class)).sum::<f64>() / all;
-        let mean = mean_of(&|class| class.moments().0);
-        let square = mean_of(&|class| class.moments().1);
-        Epochs { single: mean_of(&|class| class.single), mean, deviation: libm::sqrt(square - mean * mean) }
+    /// What a concurrent connection of either class sends from the left and from the right of the link.
+    pub fn concurrent_wire(&self, of: &Concurrent) -> [Wire; 2] {
+        let sent = self.sent(&self.concurrent_adu);
+        self.wire(of.adus(), PerSide { initiator: sent, acceptor: sent })
     }
 
-    /// What connections of `class` send from the left and from the right of the link.
-    pub fn wire(&self, class: &Class) -> [Wire; 2] {
-        let count = class.moments().0;
-        let sizes = match class.pattern {
-            Pattern::Sequential => PerSide { initiator: &self.request, acceptor: &self.response },
-            Pattern::Concurrent => PerSide { initiator: &self.concurrent_adu, acceptor: &self.concurrent_adu },
-        };
+    fn wire(&self, count: f64, sent: PerSide<Sent>) -> [Wire; 2] {
         let headers = (40 + LINK_HEADER_BYTES) as f64;
-        let segments = sizes.map(|sizes| count * self.segments(sizes));
         let of_end = |side: Side, control: f64| {
-            let packets = segments[side] + 0.5 * segments[side.other()] + control;
-            Wire { bytes: count * mean(sizes[side]) + headers * packets, packets }
+            let packets = count * (sent[side].segments + 0.5 * sent[side.other()].segments) + control;
+            Wire { bytes: count * sent[side].bytes + headers * packets, packets }
         };
         let ends = [of_end(Side::Initiator, 4.0), of_end(Side::Acceptor, 3.0)];
-        let shares = [self.from_left, 1.0 - self.from_left];
-        [LinkSide::Left, LinkSide::Right].map(|side| {
-            let [own, other] = if side == LinkSide::Left { shares } else { [shares[1], shares[0]] };
-            Wire {
-                bytes: own * ends[0].bytes + other * ends[1].bytes,
-                packets: own * ends[0].packets + other * ends[1].packets,
-            }
-        })
-    }
-
-    /// Segments that an ADU of these sizes takes, in the mean.
-    fn segments(&self, sizes: &Distribution) -> f64 {
-        self.segments.iter().map(|(share, mss)| share * segments(sizes, f64::from(*mss))).sum()
-    }
-
-    /// Times of connections.
-    pub fn durations(&self) -> Durations {
-        let rtt = mean(&self.rtt) / 1e3;
-        let lengths = self.tempos.each_ref().map(|tempo| PerSide {
-            initiator: Capped::new(&tempo.lengths.initiator),
-            acceptor: Capped::new(&tempo.lengths.acceptor),
-        });
-        // Of an end's waits that are at most so long: the share of long ones, and the mean with the others as nothing.
-        let waits = |side: Side, most: f64| {
-            if most < LONG {
-                return (0.0, 0.0);
-            }
-            self.tempos.iter().zip(&lengths).fold((0.0, 0.0), |(long, mean), (tempo, lengths)| {
-                let share = tempo.share * tempo.long[side];
-                (long + share, mean + share * lengths[side].mean(most))
-            })
+        let from = |share: f64| Wire {
+            bytes: share * ends[0].bytes + (1.0 - share) * ends[1].bytes,
+            packets: share * ends[0].packets + (1.0 - share) * ends[1].packets,
         };
-        let (mut epochs, mut gaps) = (0.0, 0.0);
-        let (mut clients, mut servers) = ((0.0, 0.0), (0.0, 0.0));
-        for class in self.of(Pattern::Sequential) {
-            for count in 1..=class.most() {
-                let share = class.share * (class.more_than(count - 1) - class.more_than(count));
-                let most = HOUR / (2 * count - 1) as f64;
-                let (client, server) = (waits(Side::Initiator, most), waits(Side::Acceptor, most));
-                let (of_epochs, of_gaps) = (share * count as f64, share * (count - 1) as f64);
-                (epochs, gaps) = (epochs + of_epochs, gaps + of_gaps);
-                clients = (clients.0 + of_gaps * client.0, clients.1 + of_gaps * client.1);
-                servers = (servers.0 + of_epochs * server.0, servers.1 + of_epochs * server.1);
-            }
-        }
-        let concurrent = Capped::new(&self.concurrent_wait);
-        let mut of_concurrent = 0.0;
-        for class in self.of(Pattern::Concurrent) {
-            for count in 1..=class.most() {
-                let share = class.share * (class.more_than(count - 1) - class.more_than(count));
-                let waits = (count - 1) as f64;
-                of_concurrent += share * (rtt + waits * concurrent.mean(HOUR / waits.max(1.0)));
-            }
-        }
-        Durations {
-            long: PerSide { initiator: clients.0 / gaps, acceptor: servers.0 / epochs },
-            response: rtt + servers.1 / epochs,
-            connection: rtt * epochs + clients.1 + servers.1 + of_concurrent,
-        }
+        [from(self.from_left), from(1.0 - self.from_left)]
+    }
+
+    fn sent(&self, sizes: &Distribution) -> Sent {
+        let of = self.segments.iter().map(|(share, mss)| share * segments(sizes, f64::from(*mss)));
+        Sent { bytes: mean(sizes), segments: of.sum() }
     }
 }
 
@@ -160,46 +142,11 @@ fn segments(sizes: &Distribution, mss: f64) -> f64 {
     const EXACT: u32 = 2_000;
     let sum: f64 = (0..EXACT).map(|k| sizes.ccdf(f64::from(k) * mss)).sum();
     let end = f64::from(EXACT) * mss;
-    let beyond = mean(sizes) - Capped::new(sizes).mean(end);
-    sum + beyond / mss + 0.5 * sizes.ccdf(end)
+    let clipped = Law::Clipped { of: Box::new(sizes.law().clone()), min: 0.0, max: end };
+    let below = Distribution::new(clipped).ok().and_then(|law| law.mean()).unwrap_or(f64::INFINITY);
+    sum + (mean(sizes) - below) / mss + 0.5 * sizes.ccdf(end)
 }
 
 fn mean(law: &Distribution) -> f64 {
     law.mean().unwrap_or(f64::INFINITY)
-}
-
-/// The mean of a law's values, larger ones than some limit counted as that limit: the integral of the share above, by Simpson's
-/// rule on a grid of equal ratios.
-struct Capped<'a> {
-    law: &'a Distribution,
-    /// Limits and the means with them.
-    known: Vec<(f64, f64)>,
-}
-
-impl Capped<'_> {
-    fn new(law: &Distribution) -> Capped<'_> {
-        const STEPS: usize = 4_000;
-        let (from, to) = (law.quantile(0.0).max(law.max() * 1e-10), law.max());
-        let ratio = libm::pow(to / from, 1.0 / STEPS as f64);
-        let mut known = Vec::with_capacity(STEPS + 1);
-        let (mut at, mut sum) = (from, from);
-        known.push((at, sum));
-        for _ in 0..STEPS {
-            let next = at * ratio;
-            let of = |x| law.ccdf(x);
-            sum += (next - at) / 6.0 * (of(at) + 4.0 * of(0.5 * (at + next)) + of(next));
-            at = next;
-            known.push((at, sum));
-        }
-        Capped { law, known }
-    }
-
-    fn mean(&self, most: f64) -> f64 {
-        let place = self.known.partition_point(|(limit, _)| *limit <= most);
-        match (place.checked_sub(1).map(|before| self.known[before]), self.known.get(place)) {
-            (None, _) => most,
-            (Some(last), None) => last.1,
-            (Some((limit, mean)), Some(_)) => mean + (most - limit) * self.law.ccdf(0.5 * (limit + most)),
-        }
-    }
 }

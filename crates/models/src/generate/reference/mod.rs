@@ -6,6 +6,7 @@
 //! | `trace` | the laws, what each was fitted to, and what was chosen because nothing is published |
 //! | `arrivals` | starts with long-range dependence |
 //! | `connection` | how one connection is drawn |
+//! | `ranks` | which part of a law the values of one connection are of |
 //! | `tabulated` | laws looked up in tables |
 //! | `expected` | what follows from the laws by quadrature |
 //!
@@ -15,6 +16,7 @@
 mod arrivals;
 mod connection;
 mod expected;
+mod ranks;
 mod tabulated;
 #[cfg(test)]
 mod tests;
@@ -28,8 +30,8 @@ use serde::{Deserialize, Serialize};
 use crate::generate::ends::Impossible;
 
 pub use arrivals::Arrivals;
-pub use expected::{Durations, Epochs, Wire};
-pub use trace::{Class, Tempo, Trace};
+pub use expected::{Epochs, Wire};
+pub use trace::{Concurrent, Cut, Fall, Kind, Sequential, Trace};
 
 /// Parameters of a reference workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -64,15 +66,18 @@ impl Reference {
         Err(Impossible::new("scale", problem))
     }
 
-    /// The connections of `trace` that start in the first `duration`, in the order of their starts.
+    /// The connections of `trace` that start in the first `duration`, in the order of their starts. The published hour begins after
+    /// `lead_in`; what is before goes on as the hour begins.
     pub fn vectors(
         &self,
         trace: &Trace,
         seed: u64,
+        lead_in: Duration,
         duration: Duration,
     ) -> impl Iterator<Item = ConnectionVector> + Send + use<> {
         let end = duration.as_secs_f64();
-        let starts = Arrivals::new(trace.connections_per_second * self.scale, seed, end);
+        let fall = trace.fall.map(|fall| Fall { at: fall.at + lead_in.as_secs_f64(), ..fall });
+        let starts = Arrivals::new(trace.connections_per_second * self.scale, seed, end).falling(fall);
         let connections = connection::Connections::new(trace, seed);
         (0..)
             .zip(starts.take_while(move |start| *start < end))

@@ -5,31 +5,41 @@ use flowloom_core::distribution::Distribution;
 /// Equal shares between which values are linear.
 const CELLS: usize = 4_096;
 
-/// Those that are: in the last sixty-fourth, where tails are steep, the law itself is inverted.
+/// Those that are: of the last sixty-fourth, where tails are steep, there is another table.
 const LINEAR: usize = CELLS - CELLS / 64;
 
-/// A law and its quantiles.
+/// Where the second table begins.
+const BODY: f64 = LINEAR as f64 / CELLS as f64;
+
+/// A law and its quantiles. In the last sixty-fourth of the last sixty-fourth the law itself is inverted.
 #[derive(Clone, Debug)]
 pub(super) struct Tabulated {
     law: Distribution,
-    quantiles: Box<[f64]>,
+    body: Box<[f64]>,
+    tail: Box<[f64]>,
 }
 
 impl Tabulated {
     pub(super) fn new(law: &Distribution) -> Tabulated {
-        let quantiles = (0..=LINEAR).map(|cell| law.quantile(cell as f64 / CELLS as f64)).collect();
-        Tabulated { law: law.clone(), quantiles }
+        let place = |cell: usize| cell as f64 / CELLS as f64;
+        let body = (0..=LINEAR).map(|cell| law.quantile(place(cell))).collect();
+        let tail = (0..=LINEAR).map(|cell| law.quantile(BODY + (1.0 - BODY) * place(cell))).collect();
+        Tabulated { law: law.clone(), body, tail }
     }
 
     /// The value below which a share `u` of all values lies, with `u` in [0, 1).
     pub(super) fn quantile(&self, u: f64) -> f64 {
-        let place = u * CELLS as f64;
-        let cell = place as usize;
-        match self.quantiles.get(cell..cell + 2) {
-            Some(&[from, to]) => from + (place - cell as f64) * (to - from),
-            _ => self.law.quantile(u),
-        }
+        let looked_up = if u < BODY { linear(&self.body, u) } else { linear(&self.tail, (u - BODY) / (1.0 - BODY)) };
+        looked_up.unwrap_or_else(|| self.law.quantile(u))
     }
+}
+
+/// Between the values of a table, `None` behind its end.
+fn linear(values: &[f64], u: f64) -> Option<f64> {
+    let place = u * CELLS as f64;
+    let cell = place as usize;
+    let &[from, to] = values.get(cell..cell + 2)? else { return None };
+    Some(from + (place - cell as f64) * (to - from))
 }
 
 #[cfg(test)]
@@ -43,7 +53,20 @@ mod tests {
         for law in [sizes, Law::Lognormal { median: 0.02, mean: 0.1 }, Law::Pareto { min: 1.0, shape: 0.5 }] {
             let law = Distribution::new(law).unwrap();
             let table = Tabulated::new(&law);
-            for u in [0.01, 0.123_4, 0.5, 0.799_99, 0.9, 0.97, 0.984_3, 0.984_4, 0.999_9, 1.0 - 2f64.powi(-53)] {
+            for u in [
+                0.01,
+                0.123_4,
+                0.5,
+                0.799_99,
+                0.9,
+                0.97,
+                0.984_3,
+                0.984_4,
+                0.999_7,
+                0.999_76,
+                0.999_9,
+                1.0 - 2f64.powi(-53),
+            ] {
                 let (found, wanted) = (table.quantile(u), law.quantile(u));
                 assert!((found / wanted - 1.0).abs() < 1e-3, "{law:?} at {u}: {found}, not {wanted}");
             }

@@ -6,13 +6,13 @@ const STYLED = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacit
 const PNG_SCALE = 3;
 
 Object.assign(Chart.prototype, {
-  // The picture by itself: styles are written into it, because a file has no style sheet.
+  // The picture by itself: styles are attributes of its elements, because a file has no style sheet.
   standalone() {
     const copy = this.root.cloneNode(true);
     const originals = [this.root, ...this.root.querySelectorAll("*")];
     [copy, ...copy.querySelectorAll("*")].forEach((element, index) => {
       const style = getComputedStyle(originals[index]);
-      element.setAttribute("style", STYLED.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
+      for (const name of STYLED) element.setAttribute(name, style.getPropertyValue(name));
     });
     copy.querySelectorAll(".overlay, .surface").forEach((element) => element.remove());
     copy.removeAttribute("tabindex");

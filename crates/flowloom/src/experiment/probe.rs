@@ -1,0 +1,209 @@
+//! `[probe]`: the latency that users meet under load, measured beside the traffic (`docs/reference/probes.md`).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use flowloom_core::keys::{KeyError, Quantity, Size};
+use flowloom_core::play::{DatagramSource, Datagrams};
+use flowloom_core::record::ProbeRecord;
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::{Adu, Close, ConnectionVector, Evidence, LinkSide, PerSide, Protocol, Side};
+use flowloom_sim::keys::Shape;
+use flowloom_sim::{Classed, Config, DatagramFlow, Origin, Way};
+
+use super::sources::{Flows, Source};
+
+/// What results call the flows of probes.
+pub const PROBE: &str = "probe";
+
+/// Shortest time between probes: more often they would be a load of their own.
+const LEAST_EVERY: Duration = Duration::from_millis(1);
+
+/// The smallest probe: it has room for its number and its time.
+const LEAST_BYTES: u64 = 16;
+
+/// Probes of a run, at most: results have a row of each.
+const MOST_PROBES: u64 = 1_000_000;
+
+/// The receive window of requests.
+const WINDOW: u64 = 65_535;
+
+/// By this number the times of requests are drawn; no connection has it.
+const REQUEST_TIMES: u64 = ProbeRecord::FIRST + (1 << 31);
+
+/// `[probe]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Probe {
+    /// Kind of probes; default: datagrams.
+    pub kind: ProbeKinds,
+    /// From one probe to the next, in the mean; default: 100ms.
+    #[schemars(extend("least" = "1ms"))]
+    every: Quantity<Duration>,
+    /// When probes are sent; default: periodic.
+    schedule: Schedule,
+    /// Payload of each datagram and of its answer, or of each request and of its response; default: 64b.
+    #[schemars(extend("least" = "16b", "most" = "1472b"))]
+    payload: Quantity<Size>,
+    /// Node that sends probes; default: left.
+    from: String,
+    /// Node that answers them; default: right.
+    to: String,
+    /// Round-trip time of probes, the links on their way included; default: what the links take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("most" = "1h"))]
+    rtt: Option<Quantity<Duration>>,
+}
+
+/// `probe.kind`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeKinds {
+    /// Datagrams that the far end answers at once.
+    #[default]
+    Datagrams,
+    /// Requests and responses, each over a TCP connection of its own.
+    Requests,
+    /// Both, half an interval apart.
+    Both,
+}
+
+/// `probe.schedule`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Schedule {
+    /// At equal gaps, the first at once.
+    #[default]
+    Periodic,
+    /// At exponential gaps, so that probes see queues as they are over time.
+    Poisson,
+}
+
+impl Default for Probe {
+    fn default() -> Probe {
+        Probe {
+            kind: ProbeKinds::default(),
+            every: Quantity::of("100ms"),
+            schedule: Schedule::default(),
+            payload: Quantity::of("64b"),
+            from: "left".to_owned(),
+            to: "right".to_owned(),
+            rtt: None,
+        }
+    }
+}
+
+impl Probe {
+    /// Whether seeds make a difference.
+    pub fn draws(&self) -> bool {
+        self.schedule == Schedule::Poisson
+    }
+
+    /// What sends the datagrams of one kind.
+    fn source(&self) -> Source {
+        let is_poisson = self.schedule == Schedule::Poisson;
+        Source::of_probes(PROBE, [&self.from, &self.to], is_poisson, (&self.every, &self.payload))
+    }
+
+    /// What probes cross, and the side of the bottleneck that their sender counts as.
+    ///
+    /// # Errors
+    /// All that is wrong: no such nodes, no links that lead there or back, or they cross the bottleneck in the wrong direction.
+    pub fn way(&self, shape: &Shape) -> Result<(Way, LinkSide), Vec<KeyError>> {
+        let within = |problems: Vec<KeyError>| problems.into_iter().map(|error| error.within("probe")).collect();
+        self.source().way(shape).map_err(within)
+    }
+
+    /// What no type can refuse, in a network of this shape, if it has one.
+    pub(super) fn problems(&self, shape: &Result<Shape, Option<Shape>>) -> Vec<KeyError> {
+        let mut found = match shape {
+            Ok(shape) => self.way(shape).err().unwrap_or_default(),
+            // Ways may be missing because links are.
+            Err(Some(shape)) => {
+                let problems = self.source().nodes(shape).err().unwrap_or_default();
+                problems.into_iter().map(|error| error.within("probe")).collect()
+            }
+            Err(None) => Vec::new(),
+        };
+        if self.every.value < LEAST_EVERY {
+            let problem = format_args!("of {} is too short (at least {})", self.every, LEAST_EVERY.written());
+            found.push(KeyError::new("probe.every", problem));
+        }
+        let most = u64::from(Datagrams::MOST_BYTES);
+        if !(LEAST_BYTES..=most).contains(&self.payload.value.0) {
+            let problem =
+                format_args!("of {} must be between {LEAST_BYTES}b and {most}b, which is a packet", self.payload);
+            found.push(KeyError::new("probe.payload", problem));
+        }
+        if let Some(rtt) = self.rtt.as_ref().filter(|rtt| rtt.value > Config::MAX_DELAY) {
+            let problem = format_args!("of {rtt} is too long (at most {})", Config::MAX_DELAY.written());
+            found.push(KeyError::new("probe.rtt", problem));
+        }
+        found
+    }
+
+    /// Refuses more probes than results can have in a run that lasts for `window`.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn check(&self, window: Duration) -> Result<(), KeyError> {
+        let probes = window.as_nanos() / self.every.value.as_nanos().max(1);
+        if probes <= MOST_PROBES {
+            return Ok(());
+        }
+        let least = Duration::from_nanos(window.as_nanos().div_ceil(MOST_PROBES));
+        let problem = format_args!(
+            "of {} makes {probes} probes in {window} (at most {MOST_PROBES}): give {least} or more",
+            self.every
+        );
+        Err(KeyError::new("probe.every", problem))
+    }
+
+    /// Adds the flows of probes under a seed, of this class, whose sender is on `from`, in a run that lasts for `window`.
+    pub fn add_to(&self, flows: &mut Flows, (class, from): (u16, LinkSide), seed: u64, window: Duration) {
+        let rtt = self.rtt.as_ref().map_or(Duration::ZERO, |rtt| rtt.value);
+        let source = self.source();
+        let datagrams = |start| source.probes(start, Time::ZERO + window);
+        if self.kind != ProbeKinds::Requests {
+            let (id, datagrams) = (ProbeRecord::FIRST, datagrams(Time::ZERO));
+            flows.datagrams.push(DatagramFlow { id, class, from, rtt, ip_version: None, datagrams });
+        }
+        if self.kind != ProbeKinds::Datagrams {
+            let half = Duration::from_nanos(self.every.value.as_nanos() / 2);
+            let start = if self.kind == ProbeKinds::Both { Time::ZERO + half } else { Time::ZERO };
+            let mut times = DatagramSource::new(datagrams(start), seed, REQUEST_TIMES);
+            let starts = std::iter::from_fn(|| {
+                let due = times.next_timeout()?;
+                times.handle_timeout(due);
+                times.poll().map(|due| due.sent)
+            });
+            let request =
+                |(id, start)| Classed { vector: self.request(id, start, from, rtt), class, origin: Origin::Probe };
+            flows.connections.extend((ProbeRecord::FIRST + 1..).zip(starts).map(request));
+        }
+    }
+
+    /// A connection with one request and its response, closed by who asked.
+    fn request(&self, id: u64, start: Time, initiator_side: LinkSide, rtt: Duration) -> ConnectionVector {
+        let bytes = self.payload.value.0;
+        let adu = |side| Adu { side, bytes, missing_bytes: 0, wait: None, waiter: side, seen: None, packets: None };
+        let mut ends: PerSide<flowloom_core::workload::Endpoint> = PerSide::default();
+        for side in Side::BOTH {
+            (ends[side].syn_seen, ends[side].max_window) = (true, Some(WINDOW));
+        }
+        ConnectionVector {
+            id,
+            protocol: Protocol::Tcp,
+            // Its window is stated, not a field of a header.
+            evidence: Evidence::Model,
+            start,
+            initiator_side,
+            complete: true,
+            stated_rtt: Some(rtt),
+            ends,
+            adus: vec![adu(Side::Initiator), adu(Side::Acceptor)],
+            close: Close::Fin(Side::Initiator),
+            ..ConnectionVector::default()
+        }
+    }
+}
