@@ -2,6 +2,7 @@
 
 use crate::path::rules::Flow;
 use crate::play::{DatagramSink, Delays};
+pub use crate::play::{ProbeKind, ProbeRecord};
 use crate::tcp::Phase;
 use crate::tcp::congestion::WindowCause;
 use crate::time::{Duration, Time};
@@ -233,48 +234,7 @@ pub enum PacketKind {
     Control,
 }
 
-/// How a probe measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ProbeKind {
-    /// A datagram that the far end answers with one of the same size.
-    Datagram,
-    /// A request over a TCP connection of its own, and the response to it.
-    Request,
-}
-
-/// What became of a probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProbeRecord {
-    /// Its number among those of its kind, from 0 on.
-    pub number: u64,
-    /// How it measures.
-    pub kind: ProbeKind,
-    /// The side of the bottleneck that it was sent from.
-    pub from: LinkSide,
-    /// When it was sent: the datagram, or the SYN.
-    pub sent: Time,
-    /// Of a request: from the SYN to when its end was established.
-    pub connect: Option<Duration>,
-    /// From the datagram to its answer, or from the first byte of the request to the last of the response; `None` without an answer.
-    pub round_trip: Option<Duration>,
-    /// Of it the way of the datagram, where both ends have one clock.
-    pub there: Option<Duration>,
-    /// Of it the way of its answer.
-    pub back: Option<Duration>,
-    /// It has no answer, and none can come: it or its answer was dropped, or the connection broke. A probe that has no answer and is not
-    /// lost was under way when the run ended.
-    pub lost: bool,
-}
-
 impl ProbeRecord {
-    /// The first number of a flow or connection of probes: workloads and sources beside them have lower ones, their datagrams higher ones.
-    pub const FIRST: u64 = 1 << 32;
-
-    /// Whether the flow with this number is one of probes.
-    pub const fn has(flow: u64) -> bool {
-        flow >> 32 == 1
-    }
-
     /// A request whose connection came to `ended`, and its only exchange, where its initiator is on `from`.
     pub fn of_request(ended: &ConnectionRecord, exchange: Option<&EpochRecord>, from: LinkSide) -> ProbeRecord {
         let round_trip = exchange.and_then(|exchange| Some(exchange.end?.since(exchange.start)));
@@ -288,14 +248,6 @@ impl ProbeRecord {
             there: None,
             back: None,
             lost: round_trip.is_none() && ended.outcome != Outcome::Unfinished,
-        }
-    }
-
-    /// What the program that sent it waited for: from the datagram or the SYN to the last byte of the answer.
-    pub fn total(&self) -> Option<Duration> {
-        match (self.kind, self.connect) {
-            (ProbeKind::Datagram, _) => self.round_trip,
-            (ProbeKind::Request, connect) => Some(connect? + self.round_trip?),
         }
     }
 }

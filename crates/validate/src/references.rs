@@ -105,11 +105,11 @@ impl<'a> Table<'a> {
         self.add_of(name, A14, expected, ours);
     }
 
-    /// A row that is off for a reason that is known has that.
+    /// A row that is off for a reason that is known, and by no more than is known, has that.
     fn add_of(&mut self, name: &str, source: &str, expected: Expected, ours: f64) {
         let mut row = Row::new(self.published.name, name, source, expected, ours);
-        let known = self.published.departs.iter().find(|(of, _)| of.iter().any(|start| name.starts_with(start)));
-        row.departs = known.filter(|_| !row.passes()).map(|(_, why)| (*why).to_owned());
+        let known = self.published.departs.iter().find(|known| known.rows.iter().any(|start| name.starts_with(start)));
+        row.departs = known.filter(|known| !row.passes() && known.covers(&row)).map(|known| known.why.to_owned());
         self.rows.push(row);
     }
 

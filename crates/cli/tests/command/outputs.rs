@@ -204,7 +204,7 @@ fn nothing_is_overwritten_without_force() {
         &["init", "-o", "mine"],
         &["lab", "format", "lab.ns", "-o", "mine"],
         &["lab", "run", "lab.ns", "-o", "folder"],
-        &["shell", "m.toml", "-o", "folder", "--", "true"],
+        &["shell", "m.toml", "--duration", "1s", "-o", "folder", "--", "true"],
         &["man", "folder"],
         &["man", "mine"],
     ] {

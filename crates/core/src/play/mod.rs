@@ -24,7 +24,7 @@ pub use losses::{Losses, LostAt};
 pub use pauses::Pauses;
 pub use player::{AHEAD, Action, EpochTimes, Player};
 pub use prefill::{Placed, Prefill, open_for};
-pub use probes::Probes;
+pub use probes::{ProbeKind, ProbeRecord, Probes};
 pub use put_away::PutAway;
 pub use reader::Reader;
 pub use script::{Script, Step};

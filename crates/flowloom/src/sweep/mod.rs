@@ -133,7 +133,7 @@ fn run_all(question: &Question, store: &Store, options: &SweepOptions, context: 
     }
     drop(progress);
     let answer = SweepAnswer::of(&grid);
-    store.write(question, &grid, &answer, &cells.names())?;
+    store.write(question, &grid, &answer, &saved::text(&grid, &cells.names())?)?;
     let (run, kept) = cells.counts();
     Ok(Swept { folder: store.folder().to_owned(), answer, run, kept })
 }

@@ -10,10 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 
 use super::cells::{Names, Wanted};
-use super::store::{SWEEP_FILE, cannot, read_cell};
+use super::store::{GRID_FILE, SWEEP_FILE, cannot, read_cell};
 
-/// The file, in the folder of a sweep that has an answer.
-pub const GRID_FILE: &str = "grid.json";
 const VERSION: u64 = 1;
 
 /// What the file holds.

@@ -33,14 +33,14 @@ use crate::json::versioned;
 use crate::results::REPORT_FILE;
 use crate::run::Ran;
 
-use super::cells::Names;
 use super::id::RESULTS_VERSION;
 use super::options::SweepOptions;
 use super::question::Question;
-use super::saved::{self, GRID_FILE};
 
 /// The question of a sweep, in its folder.
 pub const SWEEP_FILE: &str = "sweep.json";
+/// Which cell is whose, in the folder of a sweep that has an answer.
+pub const GRID_FILE: &str = "grid.json";
 /// The numbers of a cell, in its folder.
 const CELL_FILE: &str = "cell.json";
 /// Locked by every sweep in the folder as long as it goes on.
@@ -301,14 +301,14 @@ impl Store {
         }
     }
 
-    /// Writes the answer, the table over all cells, and whose they are by their `names`.
+    /// Writes the answer, the table over all cells, and `whose`, which says whose they are.
     ///
     /// # Errors
     /// What the disk could not do.
-    pub fn write(&self, question: &Question, grid: &Grid, answer: &SweepAnswer, names: &Names) -> Result<(), Error> {
+    pub fn write(&self, question: &Question, grid: &Grid, answer: &SweepAnswer, whose: &[u8]) -> Result<(), Error> {
         let _writing = exclusively(&self.folder)?;
         write(&self.folder.join("results.csv"), &table(question, grid)?)?;
-        write(&self.folder.join(GRID_FILE), &saved::text(grid, names)?)?;
+        write(&self.folder.join(GRID_FILE), whose)?;
         self.put("answer.json", &versioned(json!(answer)))?;
         // What is asked names the page, so that it does not depend on where the sweep is.
         let title = question.usual_folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
