@@ -15,6 +15,7 @@ use std::fs;
 
 use flowloom::lab::script::diagnostic::{Diagnostic, Severity};
 use flowloom::lab::script::place::Files;
+use flowloom::report::text::COLOURS;
 use flowloom::report::words::acts;
 use flowloom::{Error, Place};
 
@@ -147,10 +148,10 @@ pub fn lines(text: &str, coloured: bool) -> String {
     shown
 }
 
-/// The length of the sequence at the beginning of `text` that sets a colour, if there is one: such as answers have.
+/// The length of the sequence at the beginning of `text` that sets a colour which answers have, or ends it, if there is one.
 fn colour_code(text: &str) -> Option<usize> {
-    let codes = ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"];
-    codes.into_iter().find(|code| text.starts_with(code)).map(str::len)
+    let (code, _) = text.strip_prefix("\x1b[")?.split_once('m')?;
+    (code == "0" || COLOURS.contains(&code)).then(|| "\x1b[m".len() + code.len())
 }
 
 fn is_of_word(c: char) -> bool {
@@ -229,6 +230,16 @@ mod tests {
         };
         assert_eq!([at(1), at(8), at(19), at(99)], [Some((1, 4)), Some((8, 9)), Some((19, 1)), None]);
         assert_eq!(at(22), Some((22, 1)), "the end of the line");
+    }
+
+    #[test]
+    fn colours_of_answers_stay() {
+        for code in COLOURS {
+            let text = format!("a \x1b[{code}mb\x1b[0m\n");
+            assert_eq!(lines(&text, true), text);
+            assert_eq!(lines(&text, false), format!("a \\u{{1b}}[{code}mb\\u{{1b}}[0m\n"));
+        }
+        assert_eq!(lines("\x1b[2J\x1b[", true), "\\u{1b}[2J\\u{1b}[");
     }
 
     #[test]

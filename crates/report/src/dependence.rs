@@ -8,8 +8,9 @@ use flowloom_models::lrd::{
     self, Fits, Hurst, Octave, Wavelet, bandwidth, fit, local_whittle, logscale, rescaled_range, variance_time, whittle,
 };
 use flowloom_store::run_folder::Point;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
+use crate::facts::HurstChoice;
 use crate::metric::Unit;
 use crate::run::{Arrivals, Measurements};
 use crate::statistics::Interval;
@@ -21,18 +22,6 @@ const LONG: Duration = Duration::from_secs(1);
 const FIRST_OCTAVE: u32 = 4;
 /// Blocks that estimates in the frequency domain look at, at most: they cost time, and what is slow is in the long blocks.
 const MOST_BLOCKS: usize = 1 << 15;
-
-/// How Hurst parameters are estimated, where an experiment says so (`measure.hurst`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct HurstChoice {
-    /// The shortest time scale of the fit, in nanoseconds; null: the octave is chosen, from 1 s on.
-    pub from_ns: Option<u64>,
-    /// The longest time scale of the fit, in nanoseconds; null: that of the last octave with eight coefficients.
-    pub to_ns: Option<u64>,
-    /// Vanishing moments of the wavelet; null: 3.
-    pub moments: Option<u32>,
-}
 
 impl HurstChoice {
     fn wavelet(self) -> Wavelet {

@@ -8,7 +8,6 @@ use flowloom_core::units::three_digits;
 use flowloom_core::workload::{LinkSide, Payload};
 use flowloom_store::workload::{CopyFacts, PayloadFacts};
 
-use crate::dependence::HurstChoice;
 use crate::loops::Loops;
 use crate::metric::Unit;
 use crate::plausibility::Plausibility;
@@ -87,6 +86,18 @@ pub struct Facts {
     pub plausibility: Option<Plausibility>,
     /// How far the host kept up; null where there is a simulator.
     pub live: Option<LiveFacts>,
+}
+
+/// How Hurst parameters are estimated, where an experiment says so (`measure.hurst`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HurstChoice {
+    /// The shortest time scale of the fit, in nanoseconds; null: the octave is chosen, from 1 s on.
+    pub from_ns: Option<u64>,
+    /// The longest time scale of the fit, in nanoseconds; null: that of the last octave with eight coefficients.
+    pub to_ns: Option<u64>,
+    /// Vanishing moments of the wavelet; null: 3.
+    pub moments: Option<u32>,
 }
 
 /// How a run was asked for.

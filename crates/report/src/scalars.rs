@@ -9,7 +9,8 @@ use flowloom_core::time::Duration;
 use flowloom_core::workload::LinkSide;
 use flowloom_store::run_folder::Point;
 
-use crate::dependence::{HurstChoice, HurstFit};
+use crate::dependence::HurstFit;
+use crate::facts::HurstChoice;
 use crate::marginals::{Marginal, marginals};
 use crate::metric::Metric;
 use crate::probes::KINDS;

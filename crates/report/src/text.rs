@@ -717,7 +717,11 @@ fn told_warning(text: &mut String, warning: &Warning, owners: &str, colour: bool
     }
 }
 
+/// The colours of words in answers: parameters of the sequence that sets each.
+pub const COLOURS: [&str; 5] = ["31", "33", "1;31", "1;32", "1;33"];
+
 fn painted(text: &str, code: &str) -> String {
+    debug_assert!(COLOURS.contains(&code), "{code}");
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }
 

@@ -38,10 +38,14 @@ fn colours_follow_options_and_environment() {
     assert!(code == 2 && err.contains("auto") && err.contains("never"), "{err}");
 }
 
-/// The words that `words` print on a terminal of `columns`, without colours; nothing where there is no `script`.
+/// A word of the shell's: nothing of what goes to standard error is on the terminal.
+const SILENT: &str = "2>/dev/null";
+
+/// What `words` print on a terminal of `columns`; nothing where there is no `script`.
 fn on_terminal(bench: &Bench, columns: u16, variables: &[(&str, &str)], words: &[&str]) -> Option<String> {
-    let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-    let line = format!("stty cols {columns}; '{}' {}", env!("CARGO_BIN_EXE_flowloom"), quoted.join(" "));
+    let quoted: Vec<String> =
+        words.iter().map(|word| if *word == SILENT { SILENT.into() } else { format!("'{word}'") }).collect();
+    let line = format!("stty rows 24 cols {columns}; '{}' {}", env!("CARGO_BIN_EXE_flowloom"), quoted.join(" "));
     let said = Command::new("script")
         .args(["-qec", &line, "/dev/null"])
         .envs(variables.iter().copied())
@@ -84,14 +88,20 @@ fn answers_fit_narrow_terminals() {
         &["verify", "a"],
         &["doctor"],
     ] {
-        let Some(shown) = on_terminal(&bench, 60, &plain, words) else { return };
+        // What is said on standard error is not laid out in columns.
+        let Some(shown) = on_terminal(&bench, 60, &plain, &[words, &[SILENT]].concat()) else { return };
         let wide: Vec<&str> =
             shown.lines().filter(|line| line.chars().count() > 60 && line.trim().contains(' ')).collect();
-        // What is said on standard error is not laid out in columns.
-        let wide: Vec<&&str> =
-            wide.iter().filter(|line| !line.starts_with("warning: ") && !line.starts_with("  remedy: ")).collect();
         assert!(shown.lines().count() > 1 && wide.is_empty(), "{words:?}: {wide:#?}\n{shown}");
     }
+}
+
+#[test]
+fn answers_are_coloured() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(40).pcap());
+    let Some(shown) = on_terminal(&bench, 100, &[("TERM", "xterm")], &["run", "c.pcap", "-o", "a"]) else { return };
+    assert!(shown.contains("accounted \u{1b}[1;32mVALID\u{1b}[0m") && !shown.contains("\\u{"), "{shown}");
 }
 
 #[test]

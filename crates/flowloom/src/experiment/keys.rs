@@ -11,7 +11,7 @@ use flowloom_core::keys::{KeyError, Quantity, named};
 use flowloom_core::tcp::keys::{Tcp, TcpKeys};
 use flowloom_core::time::Duration;
 use flowloom_models::Variation;
-use flowloom_report::dependence::HurstChoice;
+use flowloom_report::facts::HurstChoice;
 use flowloom_report::run::bin_width;
 use flowloom_sim::Config;
 use flowloom_sim::keys::{Network, Shape};

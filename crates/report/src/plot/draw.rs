@@ -1,6 +1,5 @@
 //! A picture on paper: where its axes, curves and words are.
 
-use super::Style;
 use super::axis::{Axis, Ticks, ticks};
 use super::font::Font;
 use super::legend::{self, Legend};
@@ -30,6 +29,25 @@ const LEAST_AREA: f64 = 14.0 * MM;
 /// Share of a text's size by which its baseline is below its middle.
 const MIDDLE: f64 = 0.35;
 const TICK: f64 = 2.5;
+
+/// How a picture is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Style {
+    /// Width in millimetres: 85 is the column of a paper.
+    pub width: f64,
+    /// Height in millimetres; `None`: as the legend and the rows need.
+    pub height: Option<f64>,
+    /// Pixels per inch of a PNG.
+    pub dpi: f64,
+    /// Words above it.
+    pub title: Option<String>,
+}
+
+impl Default for Style {
+    fn default() -> Style {
+        Style { width: 85.0, height: None, dpi: 300.0, title: None }
+    }
+}
 
 /// A picture has no room in the size that was given: the least width and height in millimetres.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -27,7 +27,7 @@ mod scene;
 mod svg;
 
 pub use catalog::{Offer, offers_of_runs, offers_of_sweep};
-pub use draw::TooSmall;
+pub use draw::{Style, TooSmall};
 pub use picture::Picture;
 
 use font::Font;
@@ -46,25 +46,6 @@ pub enum Form {
 impl Form {
     /// All of them, by the endings of their files.
     pub const ALL: [(&'static str, Form); 3] = [("svg", Form::Svg), ("pdf", Form::Pdf), ("png", Form::Png)];
-}
-
-/// How a picture is drawn.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Style {
-    /// Width in millimetres: 85 is the column of a paper.
-    pub width: f64,
-    /// Height in millimetres; `None`: as the legend and the rows need.
-    pub height: Option<f64>,
-    /// Pixels per inch of a PNG.
-    pub dpi: f64,
-    /// Words above it.
-    pub title: Option<String>,
-}
-
-impl Default for Style {
-    fn default() -> Style {
-        Style { width: 85.0, height: None, dpi: 300.0, title: None }
-    }
 }
 
 /// Why a picture cannot be drawn in a style.
