@@ -54,6 +54,9 @@ fn figures_of_runs_are_written() {
     bench
         .flowloom(&["plot", "a", "--figure", "queue-length", "-o", "b.svg"])
         .failed(1, &["a: nothing to draw", "no packet waited", "--list"]);
+    bench
+        .flowloom(&["plot", "a", "--figure", "probes-cdf", "-o", "b.svg"])
+        .failed(1, &["a: nothing to draw", "no probe", "--list"]);
     bench.flowloom(&["plot", "c.pcap", "--figure", "response-cdf", "-o", "b.svg"]).failed(1, &["c.pcap"]);
     assert!(!bench.path("b.svg").exists());
 

@@ -32,10 +32,11 @@ const fn of_runs(
 const NO_EXCHANGE: &str = "no exchange was completed";
 const NO_CONNECTION: &str = "no connection was measured";
 const NO_QUEUE: &str = "no packet waited";
+const NO_PROBE: &str = "no probe of this kind has an answer";
 const NO_TIME: &str = "the window has fewer than two bins, or no traffic";
 
 /// The figures of runs.
-const OF_RUNS: [OfRuns; 28] = [
+const OF_RUNS: [OfRuns; 34] = [
     of_runs("response-cdf", "response times", &["response-time"], false, NO_EXCHANGE),
     of_runs("response-ccdf", "tail of response times", &["response-time"], true, NO_EXCHANGE),
     of_runs("duration-cdf", "durations of connections", &["duration"], false, NO_CONNECTION),
@@ -87,6 +88,12 @@ const OF_RUNS: [OfRuns; 28] = [
         true,
         NO_QUEUE,
     ),
+    of_runs("probes", "latency under load over time: round trips of probes", &["probes"], false, NO_PROBE),
+    of_runs("probes-cdf", "round trips of probes", &["probes-share"], false, NO_PROBE),
+    of_runs("probes-ccdf", "tail of round trips of probes", &["probes-share"], true, NO_PROBE),
+    of_runs("requests", "latency under load over time: requests of probes", &["requests"], false, NO_PROBE),
+    of_runs("requests-cdf", "times of requests of probes", &["requests-share"], false, NO_PROBE),
+    of_runs("requests-ccdf", "tail of requests of probes", &["requests-share"], true, NO_PROBE),
     of_runs(
         "logscale",
         "logscale diagram of packet arrivals",
