@@ -342,6 +342,11 @@ pub enum Warning {
         /// What a full packet and a half take.
         least: Duration,
     },
+    /// Probes are a load of their own.
+    HeavyProbes {
+        /// Of the bottleneck's rate, in one direction.
+        share: f64,
+    },
     /// Connections that were to be traced did not begin.
     TraceMissed {
         /// How many were to be traced.
@@ -451,6 +456,7 @@ impl Warning {
             Warning::ClassEmpty { .. } => "class_empty",
             Warning::SourceMissed { .. } => "source_missed",
             Warning::ShortTarget { .. } => "short_target",
+            Warning::HeavyProbes { .. } => "heavy_probes",
             Warning::TraceMissed { .. } => "trace_missed",
             Warning::PartKept { .. } => "part_kept",
             Warning::DiskFull => "disk_full",
@@ -565,7 +571,8 @@ impl Warning {
             | Warning::FewBlocks { .. }
             | Warning::FewerActive { .. }
             | Warning::TooShortToDraw { .. }
-            | Warning::ShortTarget { .. } => String::new(),
+            | Warning::ShortTarget { .. }
+            | Warning::HeavyProbes { .. } => String::new(),
         }
     }
 
@@ -599,6 +606,10 @@ impl Warning {
             Warning::ShortTarget { link, target, least } => format!(
                 "the queue of {link} has a target of {target}, and a packet and a half take {least}: packets are dropped that do not wait \
                  for others"
+            ),
+            Warning::HeavyProbes { share } => format!(
+                "probes offer {:.0} % of the bottleneck's rate in each direction: they are part of the load whose latency they measure",
+                100.0 * share
             ),
             Warning::RecordEnds { asked, covered } => format!(
                 "the record that is replayed ends at {covered} of the {asked} that were asked for: results end with it, as there is no \

@@ -101,19 +101,17 @@ impl SojournTimes {
         TrafficClass::ALL.into_iter().filter(move |class| self.counts(from, Some(*class)).offered() > 0)
     }
 
-    /// The bins of a direction and a fate, of one class or of all.
+    /// The bins of a direction and a fate, of one class or of [all](is_of).
     fn joined(&self, from: LinkSide, class: Option<TrafficClass>, fate: QueueFate) -> BTreeMap<u64, Bin> {
         let mut joined: BTreeMap<u64, Bin> = BTreeMap::new();
-        let wanted = |key: &(LinkSide, TrafficClass, QueueFate)| {
-            (key.0, key.2) == (from, fate) && class.is_none_or(|class| class == key.1)
-        };
+        let wanted = |key: &(LinkSide, TrafficClass, QueueFate)| (key.0, key.2) == (from, fate) && is_of(class, key.1);
         for (least, bin) in self.bins.iter().filter(|(key, _)| wanted(key)).flat_map(|(_, bins)| bins) {
             joined.entry(*least).or_default().add(*bin);
         }
         joined
     }
 
-    /// Nanoseconds, one value per packet.
+    /// Nanoseconds, one value per packet, of one class or of [all](is_of).
     pub(crate) fn per_packet(&self, from: LinkSide, class: Option<TrafficClass>, fate: QueueFate) -> Sample {
         let bins = self.joined(from, class, fate);
         let counted = bins.iter().filter(|(_, bin)| bin.packets > 0);
@@ -123,9 +121,13 @@ impl SojournTimes {
     /// Nanoseconds, one value per nanosecond of a window of this length: the sojourn of the packet that the line took last, and 0 while the
     /// link is idle.
     pub(crate) fn over_time(&self, from: LinkSide, window: Duration) -> Sample {
-        let bins = self.joined(from, None, QueueFate::Transmitted);
         if self.is_empty() {
             return Sample::default();
+        }
+        // The line's time is filled by whatever it takes.
+        let mut bins = self.joined(from, None, QueueFate::Transmitted);
+        for (least, bin) in self.joined(from, Some(TrafficClass::Probe), QueueFate::Transmitted) {
+            bins.entry(least).or_default().add(bin);
         }
         let held: u128 = bins.values().map(|bin| bin.held).sum();
         let idle = u128::from(window.as_nanos()).saturating_sub(held);
@@ -134,11 +136,10 @@ impl SojournTimes {
         Sample::from_steps(std::iter::once((0.0, idle as usize)).filter(|(_, idle)| *idle > 0).chain(steps))
     }
 
-    /// How packets left the queue, of one class or of all.
+    /// How packets left the queue, of one class or of [all](is_of).
     pub(crate) fn counts(&self, from: LinkSide, class: Option<TrafficClass>) -> QueueCounts {
         let packets = |fate| self.joined(from, class, fate).values().map(|bin| bin.packets).sum();
-        let marked =
-            self.marked.iter().filter(|((side, of), _)| *side == from && class.is_none_or(|class| class == *of));
+        let marked = self.marked.iter().filter(|((side, of), _)| *side == from && is_of(class, *of));
         QueueCounts {
             transmitted: packets(QueueFate::Transmitted),
             marked: marked.map(|(_, marked)| marked).sum(),
@@ -146,6 +147,12 @@ impl SojournTimes {
             dropped_from_queue: packets(QueueFate::DroppedFromQueue),
         }
     }
+}
+
+/// Whether what is of class `of` counts in `class`; `None` stands for all but probes: their time is no delay of the queue, since queues that are
+/// fair to flows favour them.
+fn is_of(class: Option<TrafficClass>, of: TrafficClass) -> bool {
+    class.map_or(of != TrafficClass::Probe, |class| class == of)
 }
 
 /// A class as tables have it.
@@ -190,6 +197,12 @@ mod tests {
         // The link is busy for 100 ns of 1,000.
         let over_time = times.over_time(LinkSide::Left, Duration::from_nanos(1_000));
         assert_eq!((over_time.len(), over_time.mean(), over_time.quantile(0.96)), (1_000, Some(40.0), Some(0.0)));
+        // Probes have numbers of their own, but for the time that they hold the line.
+        times.add(&record(TrafficClass::Probe, QueueFate::Transmitted, 0, 50));
+        times.add(&record(TrafficClass::Probe, QueueFate::DroppedAtArrival, 0, 50));
+        assert_eq!(times.per_packet(LinkSide::Left, None, QueueFate::Transmitted), all);
+        assert_eq!(times.counts(LinkSide::Left, Some(TrafficClass::Probe)).offered(), 100);
+        assert_eq!(times.over_time(LinkSide::Left, Duration::from_nanos(1_000)).mean(), Some(40.0));
         let counts = times.counts(LinkSide::Left, None);
         assert_eq!((counts.offered(), counts.dropped_at_arrival, counts.dropped_from_queue), (13, 2, 1));
         assert_eq!((counts.loss_share(), counts.mark_share()), (Some(3.0 / 13.0), Some(4.0 / 13.0)));

@@ -5,10 +5,10 @@ use clap::CommandFactory;
 use super::Cli;
 
 /// Options that are called like those, and name something to read.
-const INPUTS: [(&str, &str); 2] = [("lab admit", "request"), ("lab enrol", "answer")];
+const INPUTS: [(&str, &str); 3] = [("lab admit", "request"), ("lab enrol", "answer"), ("schema", "answer")];
 
 /// Every option that names something to write. `cli/tests/command/outputs.rs` tries each on what exists already.
-const OUTPUTS: [(&str, &str); 20] = [
+const OUTPUTS: [(&str, &str); 22] = [
     ("calibrate", "output"),
     ("compare", "html"),
     ("convert", "output"),
@@ -24,6 +24,8 @@ const OUTPUTS: [(&str, &str); 20] = [
     ("man", "output"),
     ("model", "output"),
     ("overhead", "html"),
+    ("plot", "data"),
+    ("plot", "output"),
     ("report", "output"),
     ("run", "cell_trace"),
     ("run", "output"),
@@ -33,7 +35,7 @@ const OUTPUTS: [(&str, &str); 20] = [
 
 #[test]
 fn every_output_is_known_and_has_force() {
-    const NAMES: [&str; 5] = ["output", "html", "cell_trace", "request", "answer"];
+    const NAMES: [&str; 6] = ["output", "html", "cell_trace", "data", "request", "answer"];
     fn outputs(command: &clap::Command, name: &str, found: &mut Vec<(String, String)>) {
         let is_output = |argument: &&clap::Arg| NAMES.contains(&argument.get_id().as_str());
         for argument in command.get_arguments().filter(is_output) {

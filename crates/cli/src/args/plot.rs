@@ -31,13 +31,13 @@ pub struct Plot {
     #[arg(long)]
     pub force: bool,
     /// Width in millimetres: 85 is the column of a paper
-    #[arg(long, value_name = "MM", default_value_t = 85.0, help_heading = "Picture")]
+    #[arg(long, value_name = "MM", default_value_t = 85.0, allow_negative_numbers = true, help_heading = "Picture")]
     pub width: f64,
     /// Height in millimetres [default: as the legend and the rows need]
-    #[arg(long, value_name = "MM", help_heading = "Picture")]
+    #[arg(long, value_name = "MM", allow_negative_numbers = true, help_heading = "Picture")]
     pub height: Option<f64>,
     /// Pixels per inch of a PNG
-    #[arg(long, value_name = "N", default_value_t = 300.0, help_heading = "Picture")]
+    #[arg(long, value_name = "N", default_value_t = 300.0, value_parser = above_zero, allow_negative_numbers = true, help_heading = "Picture")]
     pub dpi: f64,
     /// Title above the picture [default: none]
     #[arg(long, value_name = "TEXT", help_heading = "Picture")]
@@ -45,6 +45,12 @@ pub struct Plot {
     /// How to answer
     #[command(flatten)]
     pub form: Form,
+}
+
+/// A number that is no zero.
+fn above_zero(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().map_err(|error| error.to_string())?;
+    if number > 0.0 && number.is_finite() { Ok(number) } else { Err("it must be above 0".to_owned()) }
 }
 
 /// The format of a picture.

@@ -189,6 +189,8 @@ fn nothing_is_overwritten_without_force() {
         &["fit", "w.parquet", "--model", "swing", "-o", "mine"],
         &["fit", "w.parquet", "--model", "harpoon", "-o", "mine"],
         &["overhead", "w.parquet", "--html", "mine"],
+        &["plot", "r", "--figure", "response-cdf", "-o", "mine", "--format", "svg"],
+        &["plot", "r", "--figure", "response-cdf", "--data", "mine"],
         &["model", "m.toml", "-o", "mine", "--duration", "3s"],
         &["calibrate", "k.toml", "--load", "20%", "-o", "folder"],
         &["calibrate", "k.toml", "--load", "20%", "-o", "mine"],

@@ -35,6 +35,14 @@ fn figures_of_runs_are_written() {
             .unwrap()
             .starts_with("series,response_time_ns,share_at_most,share_above\noriginal,")
     );
+    // Lines that are compared count in the same bins.
+    bench.flowloom(&["plot", "a", "--figure", "logscale", "--data", "l.csv"]).succeeded();
+    let octaves = fs::read_to_string(bench.path("l.csv")).unwrap();
+    let rows: Vec<Vec<&str>> = octaves.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    for name in ["original", "replay"] {
+        let of_line: Vec<&[&str]> = rows.iter().filter(|row| row[0] == name).map(|row| &row[1..3]).collect();
+        assert!(of_line.len() > 3 && of_line[0] == ["1", "0.02"], "{octaves}");
+    }
     // The same picture is the same file, wherever it goes.
     assert_eq!(with(&["-o", "-", "--format", "svg"]).succeeded().out, svg);
     with(&["-o", "a.png", "--dpi", "100", "--title", "Office"]).succeeded();

@@ -159,6 +159,23 @@ impl Probe {
         Err(KeyError::new("probe.every", problem))
     }
 
+    /// What probes offer to a link in one direction, in bits per second, with headers.
+    pub fn offers(&self) -> f64 {
+        /// Of a datagram: Ethernet, IPv4, UDP.
+        const DATAGRAM: u64 = 14 + 20 + 8;
+        /// Of a segment, and how many segments of a request go either way: SYN, acknowledgement, data, FIN.
+        const SEGMENT: u64 = 14 + 20 + 20;
+        const SEGMENTS: u64 = 4;
+        let payload = self.payload.value.0;
+        let (datagram, request) = (payload + DATAGRAM, payload + SEGMENTS * SEGMENT);
+        let bytes = match self.kind {
+            ProbeKinds::Datagrams => datagram,
+            ProbeKinds::Requests => request,
+            ProbeKinds::Both => datagram + request,
+        };
+        8.0 * bytes as f64 / self.every.value.as_secs_f64()
+    }
+
     /// Adds the flows of probes under a seed, of this class, whose sender is on `from`, in a run that lasts for `window`.
     pub fn add_to(&self, flows: &mut Flows, (class, from): (u16, LinkSide), seed: u64, window: Duration) {
         let rtt = self.rtt.as_ref().map_or(Duration::ZERO, |rtt| rtt.value);

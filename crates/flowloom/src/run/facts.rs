@@ -72,6 +72,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         .chain(doubled)
         .chain(of_datagrams(plan, source, *evened))
         .chain(short_targets(config, &topology.links))
+        .chain(heavy_probes(plan, config))
         .chain(not_met)
         .chain(incomplete.iter().cloned())
         .chain(of_host)
@@ -265,6 +266,18 @@ fn short_targets(config: &Config, links: &[LinkFacts]) -> Vec<Warning> {
         Some(Warning::ShortTarget { link: link.name.clone(), target, least })
     });
     found.collect()
+}
+
+/// Probes that offer more than this share of the bottleneck's rate are a load of their own.
+const MOST_PROBES: f64 = 0.05;
+
+/// Says that probes take much of the bottleneck.
+fn heavy_probes(plan: &Plan, config: &Config) -> Option<Warning> {
+    let LinkConfig { rate, trace, .. } = &config.bottleneck;
+    // A trace has no rate.
+    let rate = rate.bits_per_second().filter(|_| trace.is_none())? as f64;
+    let share = plan.experiment.probe.as_ref()?.offers() / rate;
+    (share > MOST_PROBES).then_some(Warning::HeavyProbes { share })
 }
 
 /// Draws whose mean number of active connections is expected to be below this share of their workload's.

@@ -102,6 +102,7 @@ impl Warning {
             }
             Warning::PartKept { .. } => "run the command again, to its end, for a result that replaces it",
             Warning::ShortTarget { .. } => "set queue.target to at least 1.5 packet times at the rate",
+            Warning::HeavyProbes { .. } => "raise probe.every",
             Warning::SourceMissed { .. } => "raise measure.duration, or let the source start earlier",
             Warning::ClassEmpty { .. }
             | Warning::TraceMissed { .. }

@@ -26,8 +26,12 @@ struct Diagram<'a> {
 /// The figure; `None` if too little was recorded. Of several seeds the first is drawn: energies of different runs have no mean that
 /// the interval would be of.
 pub(super) fn figure(sources: &[Source<'_>], with_original: bool) -> Option<Figure> {
+    // Energies are those of counts in bins: lines whose bins differ cannot be compared.
+    let widths = || sources.iter().filter_map(|source| Some(source.first().arrivals(source.point)?.width));
+    let common = widths().max()?;
+    let is_joined = widths().any(|width| width != common);
     let diagrams: Vec<Diagram<'_>> =
-        sources.iter().filter_map(diagram).filter(|one| one.octaves.len() >= FEWEST).collect();
+        sources.iter().filter_map(|source| diagram(source, common)).filter(|one| one.octaves.len() >= FEWEST).collect();
     let first = diagrams.first()?;
     let bin = plain(&first.bin.to_string());
     let measured = first.source.first();
@@ -47,7 +51,16 @@ pub(super) fn figure(sources: &[Source<'_>], with_original: bool) -> Option<Figu
         kind: Kind::Octaves,
         title: "Long-range dependence: logscale diagram".to_owned(),
         view: View::Octaves,
-        finding: format!("H with 95 % interval: {}.{}", told.join("; "), remark.unwrap_or_default()),
+        finding: format!(
+            "H with 95 % interval: {}.{}{}",
+            told.join("; "),
+            remark.unwrap_or_default(),
+            if is_joined {
+                format!(" Finer counts are joined to bins of {bin}, so that lines can be compared.")
+            } else {
+                String::new()
+            }
+        ),
         plural: "octaves",
         column: "energy_log2",
         x,
@@ -65,13 +78,14 @@ pub(super) fn figure(sources: &[Source<'_>], with_original: bool) -> Option<Figu
     })
 }
 
-fn diagram<'a>(source: &'a Source<'a>) -> Option<Diagram<'a>> {
-    let Arrivals { width, packets, .. } = source.first().arrivals(source.point)?;
+/// That of counts in bins of `width`; `None` if those of `source` make no such bins.
+fn diagram<'a>(source: &'a Source<'a>, width: Duration) -> Option<Diagram<'a>> {
+    let Arrivals { packets, .. } = source.first().arrivals(source.point)?.joined(width)?;
     let counts: Vec<f64> = packets.iter().map(|count| f64::from(*count)).collect();
     let choice = source.variant.runs[0].facts.hurst;
-    let scaling = Scaling::of(*width, &counts, choice);
+    let scaling = Scaling::of(width, &counts, choice);
     let octaves = scaling.octaves.into_iter().filter(|octave| octave.energy_log2.is_some()).collect();
-    Some(Diagram { source, bin: *width, octaves, hurst: scaling.hurst, warnings: scaling.warnings })
+    Some(Diagram { source, bin: width, octaves, hurst: scaling.hurst, warnings: scaling.warnings })
 }
 
 /// `0.83 (0.79 to 0.87)`.

@@ -31,6 +31,7 @@ const fn of_runs(
 
 const NO_EXCHANGE: &str = "no exchange was completed";
 const NO_CONNECTION: &str = "no connection was measured";
+const NO_ADU: &str = "no exchange was completed, or the runs are several: sizes are those of one run and its original";
 const NO_QUEUE: &str = "no packet waited";
 const NO_PROBE: &str = "no probe of this kind has an answer";
 const NO_TIME: &str = "the window has fewer than two bins, or no traffic";
@@ -43,8 +44,8 @@ const OF_RUNS: [OfRuns; 34] = [
     of_runs("duration-ccdf", "tail of durations", &["duration"], true, NO_CONNECTION),
     of_runs("rtt-cdf", "minimum round-trip times of connections", &["rtt"], false, NO_CONNECTION),
     of_runs("rtt-ccdf", "tail of round-trip times", &["rtt"], true, NO_CONNECTION),
-    of_runs("adu-size-cdf", "sizes of requests and responses", &["adu-size"], false, NO_EXCHANGE),
-    of_runs("adu-size-ccdf", "tail of these sizes", &["adu-size"], true, NO_EXCHANGE),
+    of_runs("adu-size-cdf", "sizes of requests and responses", &["adu-size"], false, NO_ADU),
+    of_runs("adu-size-ccdf", "tail of these sizes", &["adu-size"], true, NO_ADU),
     of_runs("active", "active connections over time", &["active"], false, NO_TIME),
     of_runs(
         "throughput",
