@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::host::processes_in;
 use crate::network::{Hosts, ahead_seconds, ip};
-use crate::support::Bench;
+use crate::support::{Bench, contents};
 use crate::{can_run, demo, experiment, one_run, pause, signal};
 
 impl Hosts {
@@ -111,6 +111,29 @@ fn an_experiment_is_spread_over_hosts_and_comes_back_as_one_run() {
         assert_eq!(audit.matches(r#""command":"talk""#).count(), 1, "{audit}");
         assert!(audit.lines().all(|line| line.contains(r#""peer":"controller"#)), "{audit}");
     }
+}
+
+/// A lab takes the cells of a sweep one after the other, and has those that are there when the same command is given again.
+#[test]
+fn a_sweep_is_run_on_a_lab() {
+    if !can_run() {
+        return;
+    }
+    let _run = one_run();
+    let hosts = Hosts::new(&["east", "west"]);
+    hosts.bench.file("x.toml", experiment(&demo(), "3s").as_bytes());
+    let words =
+        ["sweep", "x.toml", "--vary", "queue=drop-tail,codel", "--seeds", "1", "--on", "lab:HOSTS.toml", "-o", "s"];
+    let said = hosts.said(hosts.by_the_controller(&words));
+    assert!(matches!(said.code, 0 | 3), "{}{}", said.out, said.err);
+    assert!(hosts.are_quiet());
+    let cells = || contents(&hosts.bench.path("s")).iter().filter(|(path, _)| path.ends_with("cell.json")).count();
+    let failed = fs::read_dir(hosts.bench.path("s/failed")).map_or(0, |found| found.count());
+    assert_eq!(cells() + failed, 2, "{}{}", said.out, said.err);
+    let kept = cells();
+    let again = hosts.said(hosts.by_the_controller(&[&words[..], &["--json"]].concat()));
+    let again: Value = serde_json::from_str(&again.out).unwrap();
+    assert_eq!((&again["run_cells"], &again["kept_cells"]), (&0.into(), &kept.into()));
 }
 
 #[test]
