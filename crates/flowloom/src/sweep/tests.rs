@@ -201,7 +201,8 @@ fn a_folder_has_one_question_and_one_version() {
     assert_eq!((found.run, found.kept), (1, 1), "what both have is kept");
     let path = folder.path().join("sweep/sweep.json");
     let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, text.replace("\"results_version\": 2", "\"results_version\": 0")).unwrap();
+    let [of_today, of_another] = [RESULTS_VERSION, 0].map(|version| format!("\"results_version\": {version}"));
+    std::fs::write(&path, text.replace(&of_today, &of_another)).unwrap();
     other.run.replace = false;
     assert!(swept(&file, &other).unwrap_err().to_string().contains("its results have version 0"));
     let strange = folder.path().join("strange");
