@@ -164,7 +164,11 @@ impl Store {
         let lock = opened(&path)?;
         match lock.try_lock() {
             // Alone: what a sweep that was killed left is nobody's.
-            Ok(()) => remove_leftovers(&cells).map_err(|error| cannot(&cells, error))?,
+            Ok(()) => {
+                for left_in in [&folder, &cells, &folder.join("failed")] {
+                    remove_leftovers(left_in).map_err(|error| cannot(left_in, error))?;
+                }
+            }
             Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(error)) => return Err(cannot(&path, error)),
         }
@@ -342,15 +346,16 @@ impl Drop for Claim {
     }
 }
 
-/// Removes what cells left that were not completed.
-fn remove_leftovers(cells: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(cells)? {
+/// Removes what was being written: cells that were not completed, and files beside them.
+fn remove_leftovers(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.contains(".partial-") && entry.file_type()?.is_dir() {
+        let is_partial = name.contains(".partial-");
+        if is_partial && entry.file_type()?.is_dir() {
             fs::remove_dir_all(entry.path())?;
-        } else if name.ends_with(".claim") {
+        } else if is_partial || name.ends_with(".claim") {
             fs::remove_file(entry.path())?;
         }
     }

@@ -116,6 +116,9 @@ fn a_sweep_comes_to_the_same_bytes() {
     std::fs::create_dir(&partial).unwrap();
     std::fs::write(partial.join("queue.parquet"), "half").unwrap();
     std::fs::write(two.folder.join("cells/0123456789abcdef.claim"), "").unwrap();
+    for left in ["sweep.json.partial-owZsCM", "failed/0123456789abcdef.json.partial-a1B2c3"] {
+        std::fs::write(two.folder.join(left), "{").unwrap();
+    }
     std::fs::remove_file(two.folder.join("results.csv")).unwrap();
     let again = swept(&file, &at("two", 2)).unwrap();
     assert_eq!((again.run, again.kept), (5, 7));
