@@ -449,7 +449,10 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
                 self.recorder.record(Record::Source { source: &source })
             }
             Origin::Probe => {
-                counts.add(&over.source());
+                match over.classed.vector.protocol {
+                    Protocol::Tcp => counts.add_connection(&over.record),
+                    Protocol::Udp => counts.add(&over.source()),
+                }
                 let clocked = |probe: ProbeRecord| match self.has_one_clock {
                     true => probe,
                     false => ProbeRecord { there: None, back: None, ..probe },

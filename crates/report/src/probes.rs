@@ -6,7 +6,7 @@ use flowloom_core::record::{ProbeKind, ProbeRecord};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::LinkSide;
 
-use crate::quantities::Quantities;
+use crate::quantities::{Quantities, at_least};
 use crate::statistics::Sample;
 
 /// What is said wherever probes are shown.
@@ -153,6 +153,8 @@ pub struct ProbesOfKind {
     pub time_ns: Quantities,
     /// The 95 % quantile of the same; null where it is not known.
     pub time_p95_ns: Option<f64>,
+    /// What it is at least where probes under way decide it; null elsewhere.
+    pub time_p95_at_least_ns: Option<f64>,
     /// Of it the time until a connection was established; empty of datagrams.
     pub connect_ns: Quantities,
     /// One-way delay from left to right; empty of requests, and where the ends have different clocks.
@@ -180,6 +182,7 @@ impl ProbesOfKind {
                 loss_share: counts.loss_share(),
                 time_ns: Quantities::of(&times),
                 time_p95_ns: times.quantile(0.95),
+                time_p95_at_least_ns: at_least(&times, 0.95),
                 connect_ns: Quantities::of(&connects),
                 left_to_right_ns: one_way(LinkSide::Left),
                 right_to_left_ns: one_way(LinkSide::Right),

@@ -56,10 +56,7 @@ impl Quantities {
 
     /// Of `sample`.
     pub fn of(sample: &Sample) -> Quantities {
-        let at_least = |p| match sample.quantile_or_bound(p) {
-            Some(Quantile::Above(least)) => Some(least),
-            Some(Quantile::Is(_)) | None => None,
-        };
+        let at_least = |p| at_least(sample, p);
         Quantities {
             n: sample.len(),
             unfinished: sample.unfinished(),
@@ -77,5 +74,12 @@ impl Quantities {
             p999_at_least: at_least(0.999),
             max: sample.max(),
         }
+    }
+}
+/// What the quantile of `sample` at `p` is at least, where values that had not ended decide it.
+pub(crate) fn at_least(sample: &Sample, p: f64) -> Option<f64> {
+    match sample.quantile_or_bound(p) {
+        Some(Quantile::Above(least)) => Some(least),
+        Some(Quantile::Is(_)) | None => None,
     }
 }

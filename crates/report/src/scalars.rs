@@ -367,7 +367,7 @@ impl Source<'_> {
     /// Lost probes of a kind over lost and answered ones.
     fn probe_loss(&self, kind: ProbeKind) -> Found {
         let counts = self.measured().probes.counts(kind);
-        Found { n: Some(counts.sent), ..Found::of(counts.loss_share()) }
+        Found { n: Some(counts.lost + counts.answered), ..Found::of(counts.loss_share()) }
     }
 
     fn throughput(&self, from: LinkSide) -> &Sample {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use flowloom_core::record::TrafficClass;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::three_digits;
 use flowloom_core::workload::{LinkSide, Payload};
@@ -16,6 +17,7 @@ use crate::metric::Unit;
 use crate::probes::{NOTE, ProbesOfKind};
 use crate::replications::{over_seeds_text, worst_of_seeds};
 use crate::run::Run;
+use crate::sojourn::class_name;
 use crate::summary::{QueueDelays, Summary};
 use crate::verdict::{Light, Verdict};
 use crate::warning::Warning;
@@ -522,9 +524,10 @@ fn probes(text: &mut String, kinds: &[ProbesOfKind]) {
             text,
             "{name:20}{:>13}{:>12}{:>12}{:>12}{:>12}{lost:>9}",
             thousands(one.sent),
-            time(times.mean, None),
+            // With probes under way the mean is at least that.
+            time(times.mean.filter(|_| times.unfinished == 0), times.mean),
             time(times.p50, times.p50_at_least),
-            time(one.time_p95_ns, None),
+            time(one.time_p95_ns, one.time_p95_at_least_ns),
             time(times.p99, times.p99_at_least),
         );
     }
@@ -565,7 +568,11 @@ fn queues(text: &mut String, run: &Run, summary: &Summary) {
             percent(delays.mark_share),
             percent(direction.utilisation)
         );
-        for class in delays.classes.iter().filter(|_| delays.classes.len() > 1) {
+        for class in delays
+            .classes
+            .iter()
+            .filter(|class| delays.classes.len() > 1 || class.class == class_name(TrafficClass::Probe))
+        {
             let delay = &class.queue_delay_ns;
             let _ = writeln!(
                 text,

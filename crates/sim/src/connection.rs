@@ -379,7 +379,8 @@ impl Connection {
                     monitor: monitor.as_ref(),
                 })?;
             }
-            Origin::Source { .. } | Origin::Probe => {
+            Origin::Probe => unreachable!("probes are finished before"),
+            Origin::Source { .. } => {
                 let sent = self.ends.initiator.endpoint.bytes_transmitted();
                 let source = SourceRecord::of_tcp(&ended, self.flow.link_side(Side::Initiator), sent);
                 counts.add(&source);

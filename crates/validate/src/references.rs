@@ -21,8 +21,8 @@ const SHARE: f64 = 0.05;
 const MEAN: f64 = 0.1;
 const LOAD: f64 = 0.02;
 
-/// The rows of both workloads. Quantiles and shares are of connections that were drawn; means of sizes, and deviations, are
-/// integrals. The quick form has only what follows from the laws.
+/// The rows of both workloads. Those of round-trip times and of whole connections are of connections that were drawn; others are
+/// integrals and quantiles of the distributions. The quick form has only the latter.
 pub(crate) fn rows(effort: Effort) -> Vec<Row> {
     let mut rows: Vec<Row> = published().iter().flat_map(|published| of(published, effort)).collect();
     rows.extend(arrivals(effort));

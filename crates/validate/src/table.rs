@@ -34,7 +34,7 @@ and for each exchange, one more for each further flight of slow start (4,380 byt
 window), and the waits of 500 ms and more. A connection is active in a second if it is open at any moment of it (presence,
 methods C.4); these rows are of a twentieth of the connections, with an hour before the hour.
 
-A row *holds* if ours is within the tolerance: 5 % for quantiles, shares and active connections, 10 % for means, 2 % for loads and
+A row *holds* if ours is within the tolerance: 5 % for quantiles, shares, round-trip times and active connections, 10 % for other means, 2 % for loads and
 numbers of exchanges. It *departs* where the published numbers cannot all be had, with the reason under the table.
 
 **Precedence** (methods A.14): quantiles, numbers of exchanges, loads of both directions, the concurrent share, means.

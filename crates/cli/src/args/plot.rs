@@ -47,7 +47,7 @@ pub struct Plot {
     pub form: Form,
 }
 
-/// A number that is no zero.
+/// A finite number above zero.
 fn above_zero(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().map_err(|error| error.to_string())?;
     if number > 0.0 && number.is_finite() { Ok(number) } else { Err("it must be above 0".to_owned()) }

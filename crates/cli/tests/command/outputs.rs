@@ -166,7 +166,7 @@ fn a_folder_with_a_users_files_stays() {
     }
 }
 
-/// Each output of each command (`OUTPUTS` in `cli/src/args.rs`) on what exists: an error that names it, and the same bytes as before.
+/// Each output of each command (`OUTPUTS` in `cli/src/args/outputs.rs`) on what exists: an error that names it, and the same bytes as before.
 #[test]
 fn nothing_is_overwritten_without_force() {
     let bench = bench();

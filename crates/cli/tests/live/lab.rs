@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use crate::host::processes_in;
 use crate::network::{Hosts, ahead_seconds, ip};
 use crate::support::{Bench, contents};
+use crate::sweeps::are_invalid;
 use crate::{can_run, demo, experiment, one_run, pause, signal};
 
 impl Hosts {
@@ -130,6 +131,7 @@ fn a_sweep_is_run_on_a_lab() {
     let cells = || contents(&hosts.bench.path("s")).iter().filter(|(path, _)| path.ends_with("cell.json")).count();
     let failed = fs::read_dir(hosts.bench.path("s/failed")).map_or(0, |found| found.count());
     assert_eq!(cells() + failed, 2, "{}{}", said.out, said.err);
+    are_invalid(&hosts.bench.path("s/failed"));
     let kept = cells();
     let again = hosts.said(hosts.by_the_controller(&[&words[..], &["--json"]].concat()));
     let again: Value = serde_json::from_str(&again.out).unwrap();

@@ -22,7 +22,7 @@ const LEAST_EVERY: Duration = Duration::from_millis(1);
 /// The smallest probe: it has room for its number and its time.
 const LEAST_BYTES: u64 = 16;
 
-/// Probes of a run, at most: results have a row of each.
+/// Probes of a kind in a run, at most: results have a row of each.
 const MOST_PROBES: u64 = 1_000_000;
 
 /// The receive window of requests.

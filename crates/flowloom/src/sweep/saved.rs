@@ -12,6 +12,7 @@ use crate::error::Error;
 use super::cells::{Names, Wanted};
 use super::store::{GRID_FILE, SWEEP_FILE, cannot, read_cell};
 
+const FORMAT: &str = "sweep-grid";
 const VERSION: u64 = 1;
 
 /// What the file holds.
@@ -63,7 +64,7 @@ pub fn text(grid: &Grid, names: &Names) -> Result<Vec<u8>, Error> {
         cells: variant.cells.iter().map(|cell| saved(cell, place, names)).collect(),
     });
     let saved = SavedGrid {
-        format: "sweep-grid".to_owned(),
+        format: FORMAT.to_owned(),
         version: VERSION,
         axes: grid.axes.iter().map(|axis| SavedAxis { axis: axis.name.clone(), values: axis.points.clone() }).collect(),
         objective: grid.objective.name.clone(),
@@ -108,7 +109,14 @@ pub fn load_sweep(folder: &Path) -> Result<(Grid, SweepAnswer), Error> {
         other => other.map_err(|error| cannot(&path, error))?,
     };
     let saved: SavedGrid = serde_json::from_slice(&text).map_err(|error| cannot(&path, error).hint(AGAIN))?;
-    if saved.version != VERSION || saved.look >= saved.looks.len() {
+    if saved.format != FORMAT {
+        return Err(cannot(&path, "it says not which cell is whose").hint(AGAIN));
+    }
+    if saved.look >= saved.looks.len() {
+        let problem = format_args!("look {} is none of the {} that were planned", saved.look + 1, saved.looks.len());
+        return Err(cannot(&path, problem).hint(AGAIN));
+    }
+    if saved.version != VERSION {
         let problem = format_args!("it has version {}, and this version of Flowloom reads {VERSION}", saved.version);
         return Err(cannot(&path, problem).hint(AGAIN));
     }

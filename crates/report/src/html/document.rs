@@ -77,13 +77,9 @@ mod tests {
         let page = document("t", &[], &[], &html! { p { "x" } });
         let inside =
             |tag: &str| page.split_once(&format!("<{tag}>")).unwrap().1.split_once(&format!("</{tag}>")).unwrap().0;
-        assert!(page.contains(&html_escaped(&policy(inside("style"), inside("script")))), "{}", &page[..600]);
+        assert!(page.contains(&policy(inside("style"), inside("script"))), "{}", &page[..600]);
         assert!(!page.contains("unsafe"));
         assert!(!page.contains(" style="), "a style attribute has no hash");
-    }
-
-    fn html_escaped(text: &str) -> String {
-        text.replace('\'', "&#39;").replace("&#39;", "'")
     }
 
     #[test]

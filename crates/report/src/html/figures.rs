@@ -123,7 +123,14 @@ pub(super) const KINDS: [Kind; 19] = [
         "queue delay",
         true,
     ),
-    series(Metric::ProbeRoundTrip, "probes", "Latency under load: round trip of probes", "probe_ns", "round trip"),
+    // A bin in which no probe has an answer has the value of the one before.
+    series(
+        Metric::ProbeRoundTrip,
+        "probes",
+        "Latency under load: round trip of probes",
+        "probe_ns",
+        "round trip (as before where none came)",
+    ),
     distribution(
         Metric::ProbeRoundTrip,
         "probes-share",
@@ -132,7 +139,13 @@ pub(super) const KINDS: [Kind; 19] = [
         "round trip",
         true,
     ),
-    series(Metric::ProbeRequest, "requests", "Latency under load: requests of probes", "probe_ns", "SYN to response"),
+    series(
+        Metric::ProbeRequest,
+        "requests",
+        "Latency under load: requests of probes",
+        "probe_ns",
+        "SYN to response (as before where none came)",
+    ),
     distribution(
         Metric::ProbeRequest,
         "requests-share",
@@ -261,7 +274,7 @@ fn figure(kind: &Kind, sources: &[Source<'_>], comparisons: &[Comparison], with_
     let mut figure = Figure {
         id: kind.id.to_owned(),
         kind: if kind.distribution { FigureKind::Distribution } else { FigureKind::Series },
-        title: title(kind, first),
+        title: title(kind, first, Directions::of_runs(sources.iter().flat_map(|source| &source.variant.runs))),
         view: match (kind.distribution, queue) {
             (false, _) => View::Series,
             // Queues are empty most of the time: all there is to see is in the tail.
@@ -308,9 +321,8 @@ pub(super) fn curves(sources: &[&Source<'_>], samples: &[Sample]) -> Vec<Line> {
     lines.collect()
 }
 
-fn title(kind: &Kind, first: &Measurements) -> String {
+fn title(kind: &Kind, first: &Measurements, directions: Directions) -> String {
     let bin = plain(&first.series_bin(kind.metric).to_string());
-    let directions = Directions::of(first.initiators);
     let name = match kind.metric.from() {
         Some(from) => format!("{}, {}", kind.title, directions.told(from)),
         None => kind.title.to_owned(),

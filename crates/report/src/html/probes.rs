@@ -74,6 +74,11 @@ fn table(variant: &Variant) -> Markup {
 
 fn cells(counts: Option<ProbeCounts>, times: &Sample) -> [String; 7] {
     let time = |nanos: Option<f64>| nanos.map_or_else(|| NOTHING.to_owned(), |nanos| Unit::Time.show(nanos));
+    // Probes that were under way took at least as long as they were seen.
+    let at_least = |nanos: Option<f64>| match nanos {
+        Some(nanos) if times.unfinished() > 0 => format!("> {}", Unit::Time.show(nanos)),
+        nanos => time(nanos),
+    };
     let quantile = |p| {
         times.quantile_or_bound(p).map_or_else(|| NOTHING.to_owned(), |quantile| Unit::Time.show_quantile(quantile))
     };
@@ -81,11 +86,11 @@ fn cells(counts: Option<ProbeCounts>, times: &Sample) -> [String; 7] {
     [
         counts.map_or_else(|| NOTHING.to_owned(), |counts| thousands(counts.sent)),
         lost.map_or_else(|| NOTHING.to_owned(), |share| Unit::Share.show(share)),
-        time(times.mean()),
+        at_least(times.mean()),
         quantile(0.5),
         quantile(0.95),
         quantile(0.99),
-        time(times.max()),
+        at_least(times.max()),
     ]
     .map(|cell| value(&cell))
 }

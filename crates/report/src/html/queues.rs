@@ -67,7 +67,8 @@ fn table(variant: &Variant) -> Markup {
                 @for (name, from) in directions {
                     @let classes = classes(variant, from);
                     @if !classes.is_empty() { (row(&name, cells(variant, from, None))) }
-                    @if classes.len() > 1 {
+                    // The row of all leaves probes out.
+                    @if classes.len() > 1 || classes == [TrafficClass::Probe] {
                         @for class in &classes { (row(format!("{name}: {}", class_name(*class)), cells(variant, from, Some(*class)))) }
                     }
                 }

@@ -13,7 +13,7 @@ struct OfRuns {
     shows: &'static str,
     /// Its names on the page; of several the one with most traffic or the longest queue.
     ids: &'static [&'static str],
-    /// Whether it shows shares above values, both axes logarithmic.
+    /// Whether it shows shares above values, on a logarithmic axis.
     is_ccdf: bool,
     /// Why a run may not have it.
     absent: &'static str,
@@ -170,7 +170,11 @@ pub fn offers_of_runs(variants: &[Variant]) -> Vec<Offer> {
         let found = one.ids.iter().filter_map(|id| find(id)).max_by(|a, b| most(a).total_cmp(&most(b)));
         Offer {
             name: one.name.to_owned(),
-            shows: one.shows.to_owned(),
+            shows: match found.filter(|_| one.ids.len() > 1) {
+                // Which direction that is.
+                Some(figure) => format!("{}: {}", one.shows, figure.title),
+                None => one.shows.to_owned(),
+            },
             picture: found.map(|figure| of_figure(figure, one.is_ccdf)).ok_or_else(|| one.absent.to_owned()),
         }
     });
@@ -184,7 +188,7 @@ pub fn offers_of_runs(variants: &[Variant]) -> Vec<Offer> {
     known.chain(others).collect()
 }
 
-/// By how much a figure is the one of its direction: the mean of a series, the median of a distribution.
+/// By how much a figure is the one of its direction: the mean of a series, the 95 % quantile of a distribution.
 fn most(figure: &Figure) -> f64 {
     let of_line = |points: &Points| match points {
         Points::Series { y, .. } => y.iter().map(|y| y.0).sum::<f64>() / y.len().max(1) as f64,

@@ -119,7 +119,12 @@ pub(super) fn draw(picture: &Picture, style: &Style, font: &Font) -> Result<Scen
         groups.push(Group {
             class: "title",
             name: String::new(),
-            shapes: vec![text(title, (PAD, PAD + TITLE - 1.0), size, Anchor::Start)],
+            shapes: vec![text(
+                &font.shortened(title, size, width - 2.0 * PAD),
+                (PAD, PAD + TITLE - 1.0),
+                size,
+                Anchor::Start,
+            )],
         });
     }
     let title = title.unwrap_or_else(|| picture.title.clone());

@@ -22,7 +22,7 @@ pub(super) fn write(scene: &Scene, font: &Font) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}mm\" height=\"{}mm\" viewBox=\"0 0 {} {}\" role=\"img\">\n\
          <title>{}</title>\n\
          <style>@font-face{{font-family:{NAME};src:url(data:font/ttf;base64,{}) format(\"truetype\")}}</style>\n\
-         <rect width=\"{1}\" height=\"{2}\" fill=\"#ffffff\"/>",
+         <rect width=\"{2}\" height=\"{3}\" fill=\"#ffffff\"/>",
         short(width * MM),
         short(height * MM),
         short(width),

@@ -144,7 +144,7 @@ fn campus() -> Published {
                 rows: &["response, mean"],
                 share: 0.2,
                 why: "13 million exchanges of 2.5 + 11 kB are 175 GB; 471 + 202 Mbit/s are 303 GB on the link in an hour, of which 28 % are of \
-                 concurrent connections and some 204 GB payload of sequential ones: 14 % more. Loads come before means",
+                 concurrent connections and some 204 GB payload of sequential ones: 17 % more. Loads come before means",
             },
             Departure {
                 rows: &["duration, < 4 KB"],
@@ -156,7 +156,7 @@ fn campus() -> Published {
             Departure {
                 rows: &["duration, > 4 KB"],
                 share: 0.16,
-                why: "115,045 concurrent connections with some 60 waits of 6.7 s at either end last some 470 s, which is 31 s for each connection \
+                why: "115,045 concurrent connections, whose waits of 6.7 s last some 470 s together, are 31 s for each connection \
                  above 4 KB; what waits connections below 4 KB do not have is in the others. The fit misses these, too",
             },
             Departure {

@@ -11,7 +11,7 @@
 use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::workload::PerSide;
 
-/// Length of the traces in seconds: no connection waits longer than that in all.
+/// Length of the traces in seconds: no connection waits longer than that in all, but for the transit that its waits contain.
 pub(super) const HOUR: f64 = 3_600.0;
 
 /// Bytes from which on a connection has the windows of large ones.
