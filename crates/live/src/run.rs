@@ -451,7 +451,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
             Origin::Probe => {
                 match over.classed.vector.protocol {
                     Protocol::Tcp => counts.add_connection(&over.record),
-                    Protocol::Udp => counts.add(&over.source()),
+                    _ => counts.add(&over.source()),
                 }
                 let clocked = |probe: ProbeRecord| match self.has_one_clock {
                     true => probe,

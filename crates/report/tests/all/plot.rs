@@ -369,6 +369,10 @@ fn a_picture_has_the_data_of_the_page() {
     let colours = read(&svg(picture));
     assert_eq!(colours.lines.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["page-a", "page-b"]);
     assert!(svg(picture).contains("stroke=\"#bd5315\""), "the page's first colour");
+    let text = svg(picture);
+    let (_, size) = text.split_once("viewBox=\"0 0 ").unwrap();
+    let [width, height] = [0, 1].map(|place| size.split(['"', ' ']).nth(place).unwrap());
+    assert!(text.contains(&format!("<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>")), "the ground");
 }
 
 #[test]
