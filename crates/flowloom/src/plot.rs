@@ -66,7 +66,7 @@ pub fn plot(inputs: &[PathBuf], options: &PlotOptions, stop: &Stop) -> Result<Pl
     check_style(&options.style)?;
     let outputs = || options.output.iter().chain(&options.data);
     if let (Some(output), Some(data)) = (&options.output, &options.data)
-        && output == data
+        && place(output) == place(data)
     {
         return Err(Error::usage(format_args!("{}: picture and table would be one file", output.display()))
             .hint("give --data another name"));
@@ -84,6 +84,15 @@ pub fn plot(inputs: &[PathBuf], options: &PlotOptions, stop: &Stop) -> Result<Pl
         write_page(path, options.replace, stop, |out| out.write_all(picture.csv().as_bytes()))?;
     }
     Ok(Plotted { figure: offer.name.clone(), shows: offer.shows.clone() })
+}
+
+/// Where `path` leads to, however it is written.
+fn place(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (folder.canonicalize(), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    }
 }
 
 /// The form of the picture that goes to `output`.

@@ -20,13 +20,16 @@ pub fn run(args: &args::Compare, manner: Manner) -> Result<Exit, Error> {
         return explained(args, Manner { verbose: false, ..manner });
     }
     let manner = manner.beside(&args.html)?;
-    if let Some(page) = &args.html {
+    // What no page can be made of is said before anything is compared.
+    let of_page = args.html.as_ref().map(|page| {
         check_target(page, args.force, &args.runs)?;
-    }
+        load_variants(&args.runs)
+    });
+    let of_page = of_page.transpose()?;
     let rules = args.check.as_ref().and_then(Option::as_deref);
     let compared = compare(&args.runs, &args.against, rules, &args.options())?;
-    if let Some(page) = &args.html {
-        write_report(&load_variants(&args.runs)?, page, args.force, interrupt::stop())?;
+    if let (Some(page), Some(variants)) = (&args.html, of_page) {
+        write_report(&variants, page, args.force, interrupt::stop())?;
     }
     if args.json {
         let mut object = json!({
