@@ -34,6 +34,8 @@ pub struct Plotted {
     pub figure: String,
     /// What it shows.
     pub shows: String,
+    /// Runs or variants that are not in the picture.
+    pub left_out: Vec<String>,
 }
 
 /// The figures of the runs in `inputs`, whose lines share each picture, or of one sweep: those without data among them, with the reason.
@@ -83,7 +85,7 @@ pub fn plot(inputs: &[PathBuf], options: &PlotOptions, stop: &Stop) -> Result<Pl
     if let Some(path) = &options.data {
         write_page(path, options.replace, stop, |out| out.write_all(picture.csv().as_bytes()))?;
     }
-    Ok(Plotted { figure: offer.name.clone(), shows: offer.shows.clone() })
+    Ok(Plotted { figure: offer.name.clone(), shows: offer.shows.clone(), left_out: offer.left_out.clone() })
 }
 
 /// Where `path` leads to, however it is written.
@@ -183,7 +185,12 @@ mod tests {
 
     #[test]
     fn names_are_guessed() {
-        let offer = |name: &str| Offer { name: name.to_owned(), shows: String::new(), picture: Err("none".to_owned()) };
+        let offer = |name: &str| Offer {
+            name: name.to_owned(),
+            shows: String::new(),
+            picture: Err("none".to_owned()),
+            left_out: Vec::new(),
+        };
         let offers = [offer("response-cdf"), offer("queue-delay")];
         assert_eq!(find(&offers, "queue-delay").unwrap().name, "queue-delay");
         for (name, meant) in

@@ -33,10 +33,17 @@ pub fn run(args: &args::Plot, manner: Manner) -> Result<Exit, Error> {
         replace: args.force,
     };
     let plotted = plot(&args.inputs, &options, interrupt::stop())?;
+    if !plotted.left_out.is_empty() {
+        let cause = format!("the picture lacks {}", plotted.left_out.join(", "));
+        manner.warn(
+            &cause,
+            Some("plot them alone: they have no such values, or another window or other bins than the first"),
+        );
+    }
     let path = |path: &std::path::PathBuf| path.display().to_string();
     let (output, data) = (args.output.as_ref().map(path), args.data.as_ref().map(path));
     manner.answer(
-        || json!({ "figure": plotted.figure, "shows": plotted.shows, "output": output, "data": data }),
+        || json!({ "figure": plotted.figure, "shows": plotted.shows, "left_out": plotted.left_out, "output": output, "data": data }),
         || {
             let line = |name: &str, path: &Option<String>| {
                 path.as_ref().map_or_else(String::new, |path| format!("{name:<9}{path}\n"))

@@ -67,6 +67,12 @@ fn figures_of_runs_are_written() {
     bench
         .flowloom(&["plot", "a", "--figure", "probes-cdf", "-o", "b.svg"])
         .failed(1, &["a: nothing to draw", "no probe", "--list"]);
+    bench.flowloom(&["run", "c.pcap", "-o", "part", "--set", "measure.window=[\"1s\", \"2s\"]"]).succeeded();
+    let active = ["plot", "a", "part", "--figure", "active", "--data", "t.csv"];
+    let said = bench.flowloom(&active);
+    assert!(said.succeeded().err.contains("the picture lacks part"), "{}", said.err);
+    let drawn = fs::read_to_string(bench.path("t.csv")).unwrap();
+    assert!(drawn.contains("\na,") && !drawn.contains("\npart,"), "{drawn}");
     bench.flowloom(&["plot", "c.pcap", "--figure", "response-cdf", "-o", "b.svg"]).failed(1, &["c.pcap"]);
     assert!(!bench.path("b.svg").exists());
 

@@ -153,8 +153,9 @@ impl Probe {
         }
         let least = Duration::from_nanos(window.as_nanos().div_ceil(MOST_PROBES));
         let problem = format_args!(
-            "of {} makes {probes} probes in {window} (at most {MOST_PROBES}): give {least} or more",
-            self.every
+            "of {} makes {probes} probes in {window} (at most {MOST_PROBES}): give {} or more",
+            self.every,
+            least.written()
         );
         Err(KeyError::new("probe.every", problem))
     }

@@ -104,11 +104,13 @@ fn figures_of(
     figures
 }
 
-/// The figures of the report of `variants`, without what a comparison says of them.
-pub(crate) fn figures_of_runs(variants: &[Variant]) -> Vec<figure::Figure> {
+/// The figures of the report of `variants`, without what a comparison says of them, and before them what their lines are called.
+pub(crate) fn figures_of_runs(variants: &[Variant]) -> (Vec<String>, Vec<figure::Figure>) {
     let with_original = Answer::is_with_original(variants);
-    let sources = figures::sources(variants, &names(variants, with_original), with_original);
-    figures_of(variants, &sources, &[], with_original)
+    let names = names(variants, with_original);
+    let sources = figures::sources(variants, &names, with_original);
+    let figures = figures_of(variants, &sources, &[], with_original);
+    (names, figures)
 }
 
 /// What the lines of variants are called.

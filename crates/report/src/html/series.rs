@@ -58,6 +58,13 @@ fn values_of(metric: Metric, measured: &Measurements, point: Point) -> Vec<f64> 
 /// Fills in lines and table of `metric` over time.
 pub(super) fn add(figure: &mut Figure, metric: Metric, sources: &[&Source<'_>]) {
     let all: Vec<Series> = sources.iter().map(|source| series_of(metric, source)).collect();
+    // One axis has one beginning and one width of bins.
+    let place = |series: &Series| (series.start.to_bits(), series.width.to_bits());
+    let of_first = all.first().map(place);
+    let (all, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|series| Some(place(series)) == of_first);
+    for other in others {
+        figure.finding += &format!(" {} has another window or other bins, and no line here.", other.name);
+    }
     // A count holds at its instant; a bin is drawn at its middle.
     let factor = draw(figure, &all, if metric == Metric::ActiveConnections { 0.0 } else { 0.5 });
     if let (Some(original), Some(first)) = (sources.iter().find(|source| source.point == Point::Original), all.first())

@@ -160,31 +160,37 @@ pub struct Offer {
     pub shows: String,
     /// The picture, or why there is none.
     pub picture: Result<Picture, String>,
+    /// Runs or variants that have no line in it: they have no such values, or others than the first can stand beside.
+    pub left_out: Vec<String>,
+}
+
+impl Offer {
+    fn new(name: &str, shows: String, picture: Result<Picture, String>, names: &[String]) -> Offer {
+        let left_out = picture.as_ref().map_or_else(|_| Vec::new(), |picture| picture.lacks(names));
+        Offer { name: name.to_owned(), shows, picture, left_out }
+    }
 }
 
 /// All figures of runs, those without data among them. Lines are those of the report of the same variants.
 pub fn offers_of_runs(variants: &[Variant]) -> Vec<Offer> {
-    let figures = figures_of_runs(variants);
+    let (names, figures) = figures_of_runs(variants);
     let find = |id: &str| figures.iter().find(|figure| figure.id == id);
     let known = OF_RUNS.iter().map(|one| {
         let found = one.ids.iter().filter_map(|id| find(id)).max_by(|a, b| most(a).total_cmp(&most(b)));
-        Offer {
-            name: one.name.to_owned(),
-            shows: match found.filter(|_| one.ids.len() > 1) {
-                // Which direction that is.
-                Some(figure) => format!("{}: {}", one.shows, figure.title),
-                None => one.shows.to_owned(),
-            },
-            picture: found.map(|figure| of_figure(figure, one.is_ccdf)).ok_or_else(|| one.absent.to_owned()),
-        }
+        let shows = match found.filter(|_| one.ids.len() > 1) {
+            // Which direction that is.
+            Some(figure) => format!("{}: {}", one.shows, figure.title),
+            None => one.shows.to_owned(),
+        };
+        let picture = found.map(|figure| of_figure(figure, one.is_ccdf)).ok_or_else(|| one.absent.to_owned());
+        Offer::new(one.name, shows, picture, &names)
     });
     // Other links have figures of their own, as many as there are.
     let is_known = |figure: &&Figure| OF_RUNS.iter().any(|one| one.ids.contains(&figure.id.as_str()));
-    let others = figures.iter().filter(|figure| !is_known(figure)).map(|figure| Offer {
-        name: figure.id.clone(),
-        shows: figure.title.clone(),
-        picture: Ok(of_figure(figure, false)),
-    });
+    let others = figures
+        .iter()
+        .filter(|figure| !is_known(figure))
+        .map(|figure| Offer::new(&figure.id, figure.title.clone(), Ok(of_figure(figure, false)), &names));
     known.chain(others).collect()
 }
 
@@ -205,6 +211,7 @@ fn most(figure: &Figure) -> f64 {
 /// All figures of a sweep, those without data among them.
 pub fn offers_of_sweep(grid: &Grid, answer: &SweepAnswer) -> Vec<Offer> {
     let figures = sweep::figures(grid, answer.busier);
+    let names: Vec<String> = answer.variants.iter().map(|variant| variant.name.clone()).collect();
     let mut offers: Vec<Offer> = Vec::new();
     for (name, shows, part, absent) in &OF_SWEEPS {
         let picture = match part {
@@ -219,14 +226,14 @@ pub fn offers_of_sweep(grid: &Grid, answer: &SweepAnswer) -> Vec<Offer> {
             Part::Interaction => answers::interaction(answer, 0),
         };
         let picture = picture.ok_or_else(|| (*absent).to_owned());
-        offers.push(Offer { name: (*name).to_owned(), shows: (*shows).to_owned(), picture });
+        // Of others each variant is a row.
+        let lines = if matches!(part, Part::Curves { .. }) { &names[..] } else { &[] };
+        offers.push(Offer::new(name, (*shows).to_owned(), picture, lines));
         if matches!(part, Part::Interaction) {
             // Three axes have three pairs.
             let more = (1..).map_while(|number| Some((number, answers::interaction(answer, number)?)));
-            offers.extend(more.map(|(number, picture)| Offer {
-                name: format!("interaction-{}", number + 1),
-                shows: picture.title.clone(),
-                picture: Ok(picture),
+            offers.extend(more.map(|(number, picture)| {
+                Offer::new(&format!("interaction-{}", number + 1), picture.title.clone(), Ok(picture), &[])
             }));
         }
     }

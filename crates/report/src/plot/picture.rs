@@ -21,6 +21,13 @@ pub struct Picture {
     pub(super) table: Vec<Vec<String>>,
 }
 
+impl Picture {
+    /// Which of `names` have no curve.
+    pub(super) fn lacks(&self, names: &[String]) -> Vec<String> {
+        names.iter().filter(|name| self.curves.iter().all(|curve| curve.name != **name)).cloned().collect()
+    }
+}
+
 /// A line or points with one look.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {

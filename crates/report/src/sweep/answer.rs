@@ -14,7 +14,7 @@ use crate::worst::WorstVerdict;
 
 use super::decision::{Decision, Look, alpha, decision, looks};
 use super::effects::{Effects, effects};
-use super::grid::{Grid, GridAxis};
+use super::grid::{Grid, GridAxis, Variant};
 use super::samples::{Estimated, Sample, estimated};
 
 /// What a sweep came to.
@@ -465,11 +465,35 @@ fn warnings(grid: &Grid) -> Vec<Told> {
             }
         }
     }
+    found.splice(0..0, lost_probes(grid));
     let all = grid.variants.len();
     let told = |(_, told): (String, Told)| {
         if told.variants.len() == all { Told { variants: Vec::new(), ..told } } else { told }
     };
     found.into_iter().map(told).collect()
+}
+
+/// Probes that are lost from this share on are worth a word where their times decide.
+const MANY_LOST: f64 = 0.01;
+
+/// Says that a variant lost many of the probes whose times are the objective.
+fn lost_probes(grid: &Grid) -> Option<(String, Told)> {
+    let share = match grid.objective.name.as_str() {
+        name if name.starts_with("probe_round_trip") || name.starts_with("probe_one_way") => "probe_loss_share",
+        name if name.starts_with("probe_request") => "probe_request_failed_share",
+        _ => return None,
+    };
+    let lost = |variant: &Variant| {
+        let shares: Vec<f64> = variant.present().filter_map(|cell| Some(cell.numbers.get(share)?.value)).collect();
+        shares.iter().sum::<f64>() / shares.len().max(1) as f64
+    };
+    let most = grid.variants.iter().map(lost).fold(0.0, f64::max);
+    let variants = grid.variants.iter().filter(|variant| lost(variant) > MANY_LOST).map(|variant| variant.name.clone());
+    let warning = format!(
+        "up to {} % of the probes were lost, and have no time: a queue that drops them may look fast",
+        three_digits(100.0 * most)
+    );
+    (most > MANY_LOST).then(|| (String::new(), Told { warning, variants: variants.collect() }))
 }
 
 /// The network of the control, and rates that differ from its.
