@@ -45,6 +45,7 @@ Terms:
   connection vector  what both ends of a connection sent, and how long their applications waited
   wait               time in which an application has nothing to send, such as think time
   workload           a file of connection vectors, and of UDP and QUIC flows
+  vector file        connections in the format of another tool: Tmix, conn.log, CSV, JSON lines
   experiment         a TOML file: workload, network, TCP, measurement, seeds
   run folder         the results of a run: tables, run.json, report.html
   live run           a run with kernel TCP over an emulated path, in real time
@@ -75,7 +76,7 @@ pub struct Cli {
     /// Explain decisions on standard error
     #[arg(short, long, global = true, display_order = 901)]
     pub verbose: bool,
-    /// Colour answers and messages; auto: on terminals, as NO_COLOR and CLICOLOR_FORCE say
+    /// Colour answers and messages: always, never, or auto (on terminals; NO_COLOR and CLICOLOR_FORCE take precedence)
     #[arg(
         long,
         global = true,
@@ -86,7 +87,7 @@ pub struct Cli {
         hide_possible_values = true
     )]
     pub color: ColorChoice,
-    /// Draw no progress on the terminal
+    /// Do not show progress
     #[arg(long, global = true, display_order = 903)]
     pub no_progress: bool,
     /// The command
@@ -194,6 +195,15 @@ Examples:
   flowloom run multiplexing.spec")]
     Run(Box<Run>),
     /// Run an experiment in many variants, and say which is best
+    #[command(after_help = "\
+A variant is one value of each axis. The first variant is the control: ratios are relative to it
+(docs/guide/sweep.md).
+
+Examples:
+  flowloom sweep campus.pcap --vary queue=drop-tail,codel,fq-codel --rate 105% --seeds 10
+  flowloom sweep campus.pcap --vary rate=80%,90%,100% --vary tcp.congestion=cubic,bbr --seeds 5
+  flowloom sweep campus.pcap --vary queue=50p,500p --rate 105% --seeds 10 --most-seeds 80
+  flowloom sweep experiment.toml --dry-run")]
     Sweep(Box<Sweep>),
     /// Run your own program over the emulated link of an experiment
     #[command(after_help = "\
@@ -211,6 +221,8 @@ Examples:
   flowloom shell campus.toml -o runs/ping -- sh -c 'ping -c 20 $FLOWLOOM_PEER'")]
     Shell(Shell),
     /// Run experiments over several hosts
+    #[command(after_help = "\
+docs/guide/agents.md shows how to set up a lab, docs/guide/lab.md how to write scripts.")]
     Lab(Lab),
     /// Run the agent of this host for a lab, until Ctrl-C or SIGTERM
     #[command(after_help = "\
@@ -244,7 +256,7 @@ Examples:
   flowloom plot runs/a --list
   flowloom plot runs/a --figure response-cdf -o response.pdf
   flowloom plot runs/drop-tail runs/codel --figure queue-delay -o delay.svg --data delay.csv
-  flowloom plot runs/demo-queue --figure answer -o answer.png --width 160 --title 'Median response time'")]
+  flowloom plot runs/demo-queue --figure answer -o answer.png --width 160 --title 'Response times'")]
     Plot(Plot),
     /// Check workloads and run folders for damage
     #[command(after_help = "\
@@ -669,9 +681,8 @@ pub struct Run {
     /// Seed; may be repeated, for a run with each
     #[arg(long = "seed", value_name = "N", value_parser = seed, allow_negative_numbers = true, help_heading = "Run")]
     pub seeds: Vec<u64>,
-    /// What differs between seeds of a capture or workload: "blocks" (each seed replays a random selection of its blocks),
-    /// "jitter 2s" (each connection starts up to 2 s earlier or later), "nothing" or "auto" [default: auto: blocks with several
-    /// seeds, else nothing]
+    /// What each seed changes in a capture or workload: "blocks" (replay a random selection of its blocks), "jitter 2s" (start
+    /// each connection up to 2 s earlier or later), "nothing" or "auto" [default: auto: blocks with several seeds, else nothing]
     #[arg(long, value_name = "HOW", help_heading = "Run")]
     pub vary: Option<Quantity<Vary>>,
     /// Number of threads, for parallel seeds and for input and output [default: all cores]

@@ -91,7 +91,7 @@ pub struct LabRun {
     /// Replace the folder if it exists
     #[arg(long)]
     pub force: bool,
-    /// Fetch the results of an earlier `lab run` whose process or host was lost; it printed NAME first
+    /// Fetch the results of an earlier `lab run` whose process or host was lost; NAME is what it printed first
     #[arg(long, value_name = "NAME")]
     pub take_up: Option<String>,
 }

@@ -28,7 +28,7 @@ Examples:
 For enrolment by files, without a connection:
   flowloom lab invite east")]
     Invite(LabInvite),
-    /// Let invited hosts enrol, until all have
+    /// Admit invited hosts until all have enrolled
     #[command(after_help = "\
 Example:
   flowloom lab admit
@@ -173,7 +173,7 @@ pub struct LabLogs {
     /// File of hosts, or addresses of agents (default port 42010)
     #[arg(required = true, value_name = "HOSTS.toml|HOST")]
     pub hosts: Vec<String>,
-    /// Show only the experiment that `lab run` printed this name for
+    /// Show only this experiment; NAME is what `lab run` printed first
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub experiment: String,
     /// Number of lines per agent, from the end

@@ -51,7 +51,8 @@ SERIES is one of:
   CSV with the header seconds,cells_per_second or seconds,bits_per_second: rates over time
   CSV with the header cell_seconds: arrival times of cells
   a capture, a workload or a run folder: bytes on the link, cut into cells
-Without SERIES, give --least, --most and --pareto-shape, or --boundaries and --shares. The model: docs/guide/queue-model.md.
+Without SERIES, give --least, --most and --pareto-shape, or --boundaries and --shares. See
+docs/guide/queue-model.md for the model.
 
 Examples:
   flowloom model queue rates.csv --load 30%,50%,70% --buffer 10,50,100

@@ -9,7 +9,7 @@ use super::shared::Form;
 /// `flowloom plot`
 #[derive(Debug, Args)]
 pub struct Plot {
-    /// Run folders, whose lines share the picture, or the folder of a sweep
+    /// Run folders to draw in one picture, or the folder of a sweep
     #[arg(required = true, value_name = "RUN")]
     pub inputs: Vec<PathBuf>,
     /// Figure to draw; --list prints the names
@@ -21,7 +21,7 @@ pub struct Plot {
     /// Picture to write: .svg, .pdf or .png; "-" writes standard output
     #[arg(short, long, value_name = "FILE", required_unless_present_any = ["list", "data"])]
     pub output: Option<PathBuf>,
-    /// Format of the picture [default: by the ending of the file]
+    /// Format of the picture [default: from the name of the file]
     #[arg(long, value_enum, value_name = "FORMAT", requires = "output")]
     pub format: Option<PictureFormat>,
     /// Table of the figure to write as CSV; "-" writes standard output
@@ -30,10 +30,10 @@ pub struct Plot {
     /// Replace the files if they exist
     #[arg(long)]
     pub force: bool,
-    /// Width in millimetres: 85 is the column of a paper
+    /// Width in millimetres; 85 is the width of a column in a paper
     #[arg(long, value_name = "MM", default_value_t = 85.0, allow_negative_numbers = true, help_heading = "Picture")]
     pub width: f64,
-    /// Height in millimetres [default: as the legend and the rows need]
+    /// Height in millimetres [default: what the legend and the rows need]
     #[arg(long, value_name = "MM", allow_negative_numbers = true, help_heading = "Picture")]
     pub height: Option<f64>,
     /// Pixels per inch of a PNG

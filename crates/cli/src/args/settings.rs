@@ -27,7 +27,7 @@ pub struct Settings {
     /// TCP of the ends: "linux", "rfc", "bsd-2008" ... [default: plain]
     #[arg(long, value_name = "NAME", help_heading = "TCP")]
     pub profile: Option<String>,
-    /// Waits shorter than this are not replayed [default: 0ms, all are]
+    /// Do not replay waits shorter than this [default: 0ms, replay all]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Workload")]
     pub wait_min: Option<Quantity<Duration>>,
     /// Subtract network time from measured waits [default: ostt]
@@ -48,9 +48,9 @@ fn queue(text: &str) -> Result<Setting, String> {
 /// What is taken off a measured wait before it is replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CorrectionChoice {
-    /// None: replay waits as measured
+    /// Replay waits as measured
     None,
-    /// Subtract the time from the monitor to the waiting end and back, as it is replayed
+    /// Subtract the one-side transit time (OSTT): from the monitor to the waiting end and back, as it is replayed
     Ostt,
 }
 

@@ -29,7 +29,7 @@ pub struct Capture {
     /// Refuse a capture that ends inside its last record [default: read it up to there, with a warning]
     #[arg(long)]
     pub strict: bool,
-    /// Which bytes that the capture lacks are replayed [default: acknowledged]
+    /// Which of the bytes that the capture lacks to replay [default: acknowledged]
     #[arg(long, value_enum, value_name = "BYTES")]
     pub missing: Option<Missing>,
     /// Keep only TCP connections with a captured SYN and FIN or RST

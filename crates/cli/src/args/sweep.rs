@@ -17,42 +17,43 @@ pub struct Sweep {
     pub inputs: Vec<PathBuf>,
     /// An axis: a key and its values, "queue=drop-tail,fq-codel"; a part with "=" belongs to the value before it,
     /// "queue=codel,limit=500p,pie"; keys with "+" between change together, "rate+delay=10mbit+50ms,100mbit+5ms". May be
-    /// repeated: every value meets every value of the other axes
+    /// repeated, to run all combinations
     #[arg(long, value_name = "KEY=VALUE,...", value_parser = axis, help_heading = "Variants")]
     pub vary: Vec<Quantity<Axis>>,
-    /// Leave a combination out: values of axes with spaces between, "queue=pie rate=10mbit"; may be repeated
+    /// Combination to leave out, with spaces between the values: "queue=pie rate=10mbit"; may be repeated
     #[arg(long, value_name = "VALUES", help_heading = "Variants")]
     pub leave_out: Vec<Quantity<LeaveOut>>,
-    /// What rates in percent are of: "control" (the load of the first variant, so that all have one link) or "each" (each
-    /// variant's own) [default: control]
+    /// Load that rates in percent refer to: "control" (of the first variant, so that all have the same link) or "each" (of each
+    /// variant) [default: control]
     #[arg(long, value_name = "WHOSE", help_heading = "Variants")]
     pub rate_of: Option<RateOf>,
-    /// Seeds of each variant, 1 to N; a capture is drawn anew with each (see --set vary) [default: those of the experiment]
+    /// Run each variant with the seeds 1 to N; each seed replays other blocks of a capture, see key run.vary [default: the seeds of
+    /// the experiment]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000), allow_negative_numbers = true, help_heading = "Seeds")]
     pub seeds: Option<u16>,
-    /// Run more seeds until the best variant is decided, at most N: with twice as many at each look from --seeds on, and intervals
+    /// Add seeds until the best variant is decided, at most N in all: double the number of --seeds at each look, with intervals
     /// that allow for the looks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000), allow_negative_numbers = true, help_heading = "Seeds")]
     pub most_seeds: Option<u16>,
-    /// What the best variant has least (or most) of: a metric of docs/reference/metrics.md [default: response_time_p50_ms]
+    /// Metric that decides which variant is best (docs/reference/metrics.md) [default: response_time_p50_ms]
     #[arg(long, value_name = "METRIC", help_heading = "Answer")]
     pub objective: Option<String>,
-    /// A difference that does not matter [default: 5%]
+    /// Largest difference that does not matter [default: 5%]
     #[arg(long, value_name = "SHARE", help_heading = "Answer")]
     pub margin: Option<Quantity<Share>>,
-    /// Folder of the sweep; cells that are there are not run again [default: runs/NAME-KEYS]
+    /// Folder of the sweep; runs that it already holds are not repeated [default: runs/NAME-KEYS]
     #[arg(short, long, value_name = "DIR", help_heading = "Run")]
     pub output: Option<PathBuf>,
-    /// Ask another question in a folder that holds a sweep; cells that both have are kept
+    /// Run another sweep in a folder that holds one; keep the runs that both have
     #[arg(long, help_heading = "Run")]
     pub force: bool,
     /// Print the variants, the experiment of the first, and what the sweep needs, instead of running it
     #[arg(long, conflicts_with_all = ["output", "force"], help_heading = "Run")]
     pub dry_run: bool,
-    /// Run a sweep that takes more than an hour of a core or 10 GB
+    /// Run the sweep even if it takes more than an hour of one core, or 10 GB
     #[arg(long, help_heading = "Run")]
     pub yes: bool,
-    /// Run cells again that failed before
+    /// Repeat the runs that failed before
     #[arg(long, help_heading = "Run")]
     pub retry_failed: bool,
     /// Tables of each run to keep: "summary" (none), "all", or names, "epochs,queue" [default: summary]
@@ -64,7 +65,7 @@ pub struct Sweep {
     /// With --on lab:HOSTS.toml: folder of the lab's controller [default: lab]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     pub lab: Option<PathBuf>,
-    /// Number of cells that run at once [default: all cores]
+    /// Number of runs in parallel [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true, help_heading = "Run")]
     pub jobs: Option<u16>,
     /// Values of all variants

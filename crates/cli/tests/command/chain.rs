@@ -529,7 +529,7 @@ fn doctor_cleans_what_no_run_uses_and_says_so() {
 #[test]
 fn help_has_examples_for_every_command() {
     let bench = Bench::new();
-    for command in ["extract", "describe", "run", "compare", "report", "doctor"] {
+    for command in ["extract", "describe", "run", "sweep", "compare", "report", "doctor"] {
         let said = bench.flowloom(&[command, "--help"]);
         assert!(said.succeeded().out.contains("Example"), "{command}");
     }

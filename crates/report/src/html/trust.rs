@@ -102,10 +102,10 @@ fn clean(comparison: &Comparison) -> String {
 fn compared(comparison: &Comparison, endings: Endings, many: bool) -> Markup {
     html! {
         @if many { b { (comparison.other) } ": " }
-        "The close was seen in both worlds of " (thousands(endings.both)) " connections ("
+        "The close was seen in both original and replay of " (thousands(endings.both)) " connections ("
         (thousands(endings.only_original)) " only in the original, " (thousands(endings.only_replay)) " only in the replay, "
         (thousands(endings.neither)) " in neither); " (thousands(comparison.lost_in_original_connections))
-        " lost packets in the original, which the replay does not repeat. Durations and response times are compared over all of them; "
+        " lost packets in the original. Durations and response times are compared over all of them; "
         (clean(comparison)) "."
     }
 }
