@@ -407,7 +407,7 @@ mod tests {
         let [warning] = &class(1_000, 201, 0, 0).warnings()[..] else { panic!() };
         assert_eq!(
             warning.cause(),
-            "implausible: 20.1 % of the TCP packets of web from the left were dropped, most of them at the link uplink"
+            "implausible: over the whole run 20.1 % of the TCP packets of web from the left were dropped, most of them at the link uplink"
         );
         assert!(class(99, 99, 0, 0).warnings().is_empty(), "too few packets");
     }
@@ -445,7 +445,7 @@ mod tests {
         assert!(!warning.is_doubt());
         assert_eq!(
             warning.cause(),
-            "overload: 40.0 % of the TCP packets of web from the left were dropped, most of them at the link uplink; its flows \
+            "overload: over the whole run 40.0 % of the TCP packets of web from the left were dropped, most of them at the link uplink; its flows \
              have 1.50 segments on the way in the mean, no more than their losses allow"
         );
         // Flows that keep large windows in spite of such losses do not react to them.
@@ -482,7 +482,7 @@ mod tests {
         assert!(!warning.is_doubt());
         assert_eq!(
             warning.cause(),
-            "overload: 60.0 % of the TCP packets of web from the left were dropped, most of them at the link uplink; 83.3 % of them are of \
+            "overload: over the whole run 60.0 % of the TCP packets of web from the left were dropped, most of them at the link uplink; 83.3 % of them are of \
              initial windows, which are sent before a loss can slow a flow down"
         );
         for (first, dropped) in [(500, 625), (0, 400), (100, 400), (10, 250)] {
@@ -506,7 +506,7 @@ mod tests {
         assert!(!warning.is_doubt());
         assert_eq!(
             warning.cause(),
-            "overload: 32.6 % of the TCP packets of web from the left were dropped, most of them at the link uplink; no window follows \
+            "overload: over the whole run 32.6 % of the TCP packets of web from the left were dropped, most of them at the link uplink; no window follows \
              from losses for its congestion control"
         );
         assert!(ignoring(700).iter().any(Warning::is_doubt), "more than two for each dropped packet");
