@@ -20,7 +20,7 @@ use crate::words::thousands;
 
 /// The runs of a report and what each is compared with.
 pub struct Answer {
-    /// Names of runs, and which of their bytes were sent in a closed loop and released by the clock, in words.
+    /// Names of runs, and which of their bytes were sent in a closed loop and released by the clock, in words; of draws those of all.
     pub feedback: Vec<(String, String)>,
     /// Column heads: the reference first.
     pub columns: Vec<String>,
@@ -129,7 +129,7 @@ impl Answer {
             groups.iter().map(|group| (group.runs, Point::Endpoint)).collect()
         };
         let told = |group: &Group<'_>| {
-            let feedback = Feedback::of(&group.runs.first()?.facts);
+            let feedback = Feedback::of_runs(group.runs)?;
             let parts = feedback.text().into_iter().chain(feedback.clocked_text()).collect::<Vec<_>>();
             (!parts.is_empty()).then(|| (group.name.to_owned(), parts.join("; ")))
         };

@@ -12,6 +12,8 @@ use flowloom_store::workload::{FlowFacts, TrafficFacts, WorkloadFacts};
 
 use crate::facts::Facts;
 use crate::metric::Unit;
+use crate::run::Run;
+use crate::workload_mark::WorkloadMark;
 
 /// What bytes are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -183,7 +185,7 @@ fn reason(name: &str) -> &str {
 }
 
 /// Payload that the sources of a run delivered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceLoops {
     /// Of TCP sources.
     pub closed_bytes: u64,
@@ -209,7 +211,7 @@ impl SourceLoops {
 }
 
 /// Which bytes of a run are sent in a closed loop and which in an open one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Feedback {
     /// The original's; null without a workload, and of runs of earlier versions.
     pub original: Option<Loops>,
@@ -230,27 +232,29 @@ impl Feedback {
 
     /// That of several runs of one experiment: of runs that replay one draw of a workload that of any, of draws the bytes of all. `None`
     /// without runs.
-    pub(crate) fn of_all(runs: &[&Facts], is_one_draw: bool) -> Option<Feedback> {
-        let (first, others) = runs.split_first()?;
-        let mut all = Feedback::of(first);
-        if is_one_draw {
-            return Some(all);
+    pub(crate) fn of_runs(runs: &[Run]) -> Option<Feedback> {
+        if WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload)) {
+            return runs.first().map(|run| Feedback::of(&run.facts));
         }
-        let clocked = |facts: &Facts| facts.original.as_ref().and_then(|original| original.payload.clocked_bytes);
-        let replayed = |facts: &Facts| facts.original.as_ref().map_or(0, |original| original.payload.total().replayed);
-        let released: Option<Vec<u64>> = runs.iter().map(|facts| clocked(facts)).collect();
-        let of = sum(runs.iter().map(|facts| replayed(facts)));
-        all.clocked_share = released.filter(|_| of > 0).map(|released| sum(released) as f64 / of as f64);
-        for facts in others {
-            let Feedback { original, sources, .. } = Feedback::of(facts);
-            all.original = all.original.zip(original).map(|(one, other)| one.plus(&other));
-            let SourceLoops { closed_bytes, open_bytes } = all.sources;
-            all.sources = SourceLoops {
-                closed_bytes: sum([closed_bytes, sources.closed_bytes]),
-                open_bytes: sum([open_bytes, sources.open_bytes]),
-            };
+        let payload = |run: &Run| run.facts.original.as_ref().map(|original| original.payload.clone());
+        let released: Option<Vec<u64>> = runs.iter().map(|run| payload(run)?.clocked_bytes).collect();
+        let of = sum(runs.iter().map(|run| payload(run).map_or(0, |payload| payload.total().replayed)));
+        let clocked_share = released.filter(|_| of > 0).map(|released| sum(released) as f64 / of as f64);
+        let all = runs.iter().map(|run| Feedback::of(&run.facts)).reduce(|all, more| all.plus(&more))?;
+        Some(Feedback { clocked_share, ..all })
+    }
+
+    /// The bytes of two draws; which share the clock releases is not known of both.
+    pub(crate) fn plus(self, more: &Feedback) -> Feedback {
+        let [one, other] = [self.sources, more.sources];
+        Feedback {
+            original: self.original.zip(more.original.as_ref()).map(|(one, other)| one.plus(other)),
+            sources: SourceLoops {
+                closed_bytes: sum([one.closed_bytes, other.closed_bytes]),
+                open_bytes: sum([one.open_bytes, other.open_bytes]),
+            },
+            clocked_share: None,
         }
-        Some(all)
     }
 
     /// What releases the bytes of connections, in words; `None` where that is not known.

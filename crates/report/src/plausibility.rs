@@ -166,6 +166,8 @@ pub struct DirectionPlausibility {
     pub dropped_first_packets: u64,
     /// Segments that the flows with dropped packets had on the way in the mean, while they had something to send; null without any.
     pub lossy_window_segments: Option<f64>,
+    /// Segments that these flows had on the way when a loss event began, in the mean; null without any.
+    pub lossy_flight_segments: Option<f64>,
     /// Loss events of these flows for each of their data packets; null without any.
     pub loss_event_rate: Option<f64>,
     /// The link where most of them were dropped; null where that was a loss model, or none was dropped.
@@ -244,10 +246,12 @@ impl DirectionPlausibility {
         self.packets >= LEAST_PACKETS && self.dropped_share.is_some_and(|share| share > MOST_DROPPED)
     }
 
-    /// The windows of all loss events together, in segments: without SACK a timeout in each may send them again.
+    /// What was on the way at all loss events together, in segments: without SACK a timeout in each may send it again. Where the window varies, it
+    /// is at loss events larger than in the mean.
     fn lossy_windows(&self) -> f64 {
         let events = self.loss_event_rate.unwrap_or_default() * self.packets as f64;
-        events * self.lossy_window_segments.unwrap_or_default()
+        let [mean, at_events] = [self.lossy_window_segments, self.lossy_flight_segments].map(Option::unwrap_or_default);
+        events * mean.max(at_events)
     }
 
     /// Whether no more than a fifth is dropped of what flows sent after their first flights: of these a sender does not know before a round
@@ -369,6 +373,7 @@ mod tests {
             dropped_share: share(dropped_packets, packets),
             dropped_first_packets: 0,
             lossy_window_segments: (dropped_packets > 0).then_some(20.0),
+            lossy_flight_segments: None,
             loss_event_rate: (dropped_packets > 0).then_some(0.05),
             most_dropped_at: Some("uplink".into()),
         };
@@ -407,7 +412,7 @@ mod tests {
         let [warning] = &class(1_000, 201, 0, 0).warnings()[..] else { panic!() };
         assert_eq!(
             warning.cause(),
-            "implausible: 20.1 % of the TCP packets of web from the left were dropped, most of them at the link uplink"
+            "implausible: over the whole run 20.1 % of the TCP packets of web from the left were dropped, most of them at the link uplink"
         );
         assert!(class(99, 99, 0, 0).warnings().is_empty(), "too few packets");
     }
@@ -445,7 +450,7 @@ mod tests {
         assert!(!warning.is_doubt());
         assert_eq!(
             warning.cause(),
-            "overload: 40.0 % of the TCP packets of web from the left were dropped, most of them at the link uplink; its flows \
+            "overload: over the whole run 40.0 % of the TCP packets of web from the left were dropped, most of them at the link uplink; its flows \
              have 1.50 segments on the way in the mean, no more than their losses allow"
         );
         // Flows that keep large windows in spite of such losses do not react to them.
@@ -482,7 +487,7 @@ mod tests {
         assert!(!warning.is_doubt());
         assert_eq!(
             warning.cause(),
-            "overload: 60.0 % of the TCP packets of web from the left were dropped, most of them at the link uplink; 83.3 % of them are of \
+            "overload: over the whole run 60.0 % of the TCP packets of web from the left were dropped, most of them at the link uplink; 83.3 % of them are of \
              initial windows, which are sent before a loss can slow a flow down"
         );
         for (first, dropped) in [(500, 625), (0, 400), (100, 400), (10, 250)] {
@@ -506,7 +511,7 @@ mod tests {
         assert!(!warning.is_doubt());
         assert_eq!(
             warning.cause(),
-            "overload: 32.6 % of the TCP packets of web from the left were dropped, most of them at the link uplink; no window follows \
+            "overload: over the whole run 32.6 % of the TCP packets of web from the left were dropped, most of them at the link uplink; no window follows \
              from losses for its congestion control"
         );
         assert!(ignoring(700).iter().any(Warning::is_doubt), "more than two for each dropped packet");
@@ -575,6 +580,21 @@ mod tests {
             [(true, 360), (false, 360), (true, 506), (true, 507)].map(|(w, r)| doubted(w, r)),
             [false, true, false, true]
         );
+    }
+
+    /// 14 segments in the mean, and 28 when the 18 loss events begin.
+    #[test]
+    fn what_is_on_the_way_at_a_loss_is_sent_again_without_sack() {
+        let doubted = |without_sack, retransmissions| {
+            let mut found = class(1_000, 50, 1_000, retransmissions);
+            let class = &mut found.classes[0];
+            (class.ignores_losses, class.without_sack) = (true, without_sack);
+            class.from_left.lossy_window_segments = Some(14.0);
+            class.from_left.lossy_flight_segments = Some(28.0);
+            class.from_left.loss_event_rate = Some(0.018);
+            found.warnings().iter().any(Warning::is_doubt)
+        };
+        assert_eq!([(true, 604), (true, 605), (false, 604)].map(|(w, r)| doubted(w, r)), [false, true, true]);
     }
 
     /// 10 s are three timeouts of 1 s: 1, 2, 4 s after each other.

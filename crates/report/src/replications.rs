@@ -51,6 +51,8 @@ pub struct OverSeeds {
     pub mean: f64,
     /// The smallest and the largest value.
     pub range: Interval,
+    /// Which of the two are only lower bounds: the smallest if it is one itself, the largest if any value is one.
+    pub range_is_bound: [bool; 2],
     /// Student's interval of the mean at 95 %, cut at zero (methods L.3); null with fewer than five seeds, where all have one value,
     /// where all seeds replay one draw of the workload, and where a value is only a lower bound: the mean may be anywhere above.
     pub interval: Option<Interval>,
@@ -65,9 +67,13 @@ pub fn over_seeds(runs: &[Run]) -> Vec<OverSeeds> {
         let samples: Vec<_> =
             runs.iter().map(|run| run.measurements.sample(metric, Point::Endpoint, |_| true)).collect();
         let values: Vec<f64> = samples.iter().filter_map(|sample| statistic.of(sample)).collect();
+        let exact =
+            samples.iter().filter(|sample| !statistic.is_bound(sample)).filter_map(|sample| statistic.of(sample));
+        let least_exact = exact.reduce(f64::min);
         let bound = |low: fn(f64, f64) -> f64| values.iter().copied().reduce(low);
         let varies = values.windows(2).any(|pair| pair[0] != pair[1]);
         let is_bound = samples.iter().any(|sample| statistic.is_bound(sample));
+        let range = Interval { low: bound(f64::min)?, high: bound(f64::max)? };
         let interval = Estimate::of_mean(&values)
             .filter(|_| values.len() >= FEWEST_REPLICATIONS && varies && !is_one_draw && !is_bound)
             .map(|estimate| estimate.interval_from_zero(CONFIDENCE));
@@ -76,7 +82,8 @@ pub fn over_seeds(runs: &[Run]) -> Vec<OverSeeds> {
             statistic,
             n: values.len(),
             mean: values.iter().sum::<f64>() / values.len() as f64,
-            range: Interval { low: bound(f64::min)?, high: bound(f64::max)? },
+            range,
+            range_is_bound: [is_bound && least_exact.is_none_or(|least| least > range.low), is_bound],
             interval,
             is_bound,
         })
@@ -95,14 +102,23 @@ fn is_one_draw(runs: &[Run]) -> bool {
     WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload))
 }
 
+/// What stands before a value that may be a lower bound.
+fn above(is_bound: bool) -> &'static str {
+    if is_bound { "> " } else { "" }
+}
+
 /// The rows as a table for the terminal.
 pub fn over_seeds_text(runs: &[Run]) -> String {
     let rows = over_seeds(runs);
     let directions = Directions::of_runs(runs);
     let mut text = format!("{:36}{:>14}\n", format!("over {} seeds, at the ends", runs.len()), "mean");
     let range = |row: &OverSeeds| {
-        let Interval { low, high } = row.interval.unwrap_or(row.range);
-        format!("[{}, {}]", row.metric.unit().show(low), row.metric.unit().show(high))
+        let (Interval { low, high }, is_bound) = match row.interval {
+            Some(interval) => (interval, [false; 2]),
+            None => (row.range, row.range_is_bound),
+        };
+        let show = |value: f64, is_bound: bool| format!("{}{}", above(is_bound), row.metric.unit().show(value));
+        format!("[{}, {}]", show(low, is_bound[0]), show(high, is_bound[1]))
     };
     let width = rows.iter().map(|row| range(row).chars().count()).max().unwrap_or(0);
     for row in &rows {
@@ -110,12 +126,10 @@ pub fn over_seeds_text(runs: &[Run]) -> String {
         let how = match row.interval {
             Some(_) => "95 % interval".to_owned(),
             None if row.n < runs.len() => format!("least to most of {}", row.n),
-            None if row.is_bound => "least to most, at least".to_owned(),
             None => "least to most".to_owned(),
         };
-        let above = if row.is_bound { "> " } else { "" };
         let name = format!("{} {}", directions.plural(row.metric), row.statistic);
-        let value = format!("{above}{}", show(row.mean));
+        let value = format!("{}{}", above(row.is_bound), show(row.mean));
         let _ = writeln!(text, "{name:36}{value:>14}   {:width$}  {how}", range(row));
     }
     if is_one_draw(runs) {

@@ -11,7 +11,7 @@ use crate::answer::{Answer, Distance};
 use crate::compare::{Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement, Outcome};
 use crate::conclusion::Conclusion;
 use crate::directions::Directions;
-use crate::facts::{ClassFacts, Facts, LiveFacts, missing_text, set_aside_text};
+use crate::facts::{ClassFacts, LiveFacts, missing_text, set_aside_text};
 use crate::loops::Feedback;
 use crate::metric::Unit;
 use crate::probes::{NOTE, ProbesOfKind};
@@ -57,9 +57,8 @@ pub fn seeds_text(runs: &[Run], conclusions: &[Conclusion], colour: bool) -> Str
     let mut text = String::new();
     let Some(first) = runs.first() else { return text };
     let all: Vec<&Run> = runs.iter().collect();
-    let facts: Vec<&Facts> = runs.iter().map(|run| &run.facts).collect();
     let is_one_draw = WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload));
-    feedback(&mut text, &Feedback::of_all(&facts, is_one_draw).unwrap_or_else(|| Feedback::of(&first.facts)));
+    feedback(&mut text, &Feedback::of_runs(runs).unwrap_or_else(|| Feedback::of(&first.facts)));
     for (head, body) in preamble(&all) {
         wrap(&mut text, &head, &body);
     }
@@ -545,6 +544,7 @@ fn queues(text: &mut String, run: &Run, summary: &Summary) {
     if known.peek().is_none() {
         return;
     }
+    text.push_str("in the window:\n");
     let _ = writeln!(
         text,
         "{:20}{:>13}{:>12}{:>12}{:>16}{:>9}{:>9}{:>9}",

@@ -253,10 +253,10 @@ pub enum Warning {
     },
 }
 
-/// How many packets were dropped, and where.
+/// How many packets were dropped in all of the run, and where: answers have the losses of the window beside it.
 fn dropped(packets: &str, share: f64, link: Option<&str>) -> String {
     format!(
-        "{} % of the {packets} were dropped, {}",
+        "over the whole run {} % of the {packets} were dropped, {}",
         three_digits(share * 100.0),
         match link {
             Some(link) => format!("most of them at the link {link}"),

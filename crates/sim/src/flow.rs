@@ -751,6 +751,11 @@ impl Flow {
             let tallies = [sender, sender.other()].map(|side| &self.paths[side].tally);
             self.losses[sender].get_or_insert_default().note(signal, sent, now, tallies);
         }
+        // The other end does not hear what it would have told.
+        let [there, back] = [sender.other(), sender].map(|side| &self.paths[side].tally);
+        if let Some(losses) = self.losses[sender.other()].as_mut().filter(|_| signal == Signal::Dropped) {
+            losses.note_unheard(now, there, back);
+        }
     }
 
     /// A packet of `sender` passes the monitor while results are measured, with so many payload bytes that none carried before it.

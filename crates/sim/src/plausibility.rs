@@ -88,13 +88,16 @@ pub struct InFlight {
     sending: u128,
     packets: u64,
     loss_events: u64,
+    /// On the way at the beginning of each loss event, added up.
+    flights: u64,
 }
 
 impl InFlight {
-    /// A flow sent `packets` with payload within `time`, during which its application had something to send, and met loss events.
-    fn add(&mut self, packets: u64, loss_events: u64, rtt: Duration, time: Duration) {
+    /// A flow sent `packets` with payload within `time`, during which its application had something to send, and met losses.
+    fn add(&mut self, packets: u64, losses: &LossEvents, rtt: Duration, time: Duration) {
         self.packets += packets;
-        self.loss_events += loss_events;
+        self.loss_events += losses.count();
+        self.flights = self.flights.saturating_add(losses.flights());
         self.round_trips += u128::from(packets) * u128::from(rtt.as_nanos());
         // What fits into one flight takes a round trip.
         self.sending += u128::from(time.max(rtt).as_nanos());
@@ -103,6 +106,11 @@ impl InFlight {
     /// The mean window of the flows in segments, each weighted by its time (Little's law); `None` without any.
     pub fn mean_window(&self) -> Option<f64> {
         (self.sending > 0).then(|| self.round_trips as f64 / self.sending as f64)
+    }
+
+    /// Segments that were on the way when a loss event began, in the mean; `None` without any.
+    pub fn mean_flight(&self) -> Option<f64> {
+        (self.loss_events > 0).then(|| self.flights as f64 / self.loss_events as f64)
     }
 
     /// Loss events of the flows per packet; `None` without any.
@@ -265,7 +273,7 @@ impl Plausibility {
             let packets = met.tallies[side].data + losses.dropped();
             let time = sending.active.saturating_sub(sending.paused);
             let class = &mut self.classes[usize::from(of.class)];
-            class.lossy[from as usize].add(packets, losses.count(), rtt, time);
+            class.lossy[from as usize].add(packets, losses, rtt, time);
             class.first_flights[from as usize] += losses.dropped_of_first(initial_window(of, side, config));
         }
         let response = config.classes[usize::from(of.class)].response();

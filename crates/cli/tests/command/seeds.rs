@@ -85,6 +85,34 @@ fn the_first_lines_are_of_all_draws() {
     assert!(compared.contains(&format!("bytes of s: {bytes}")), "{bytes}: {compared}");
 }
 
+/// Of six draws of an overload: what had not ended is longer than any value that is known, and bytes are those of all draws, everywhere.
+#[test]
+fn a_folder_of_seeds_is_told_as_one() {
+    let bench = Bench::new();
+    let overload = "[workload]\nmodel = { kind = \"exchanges\", connections-per-second = 0.3, request-bytes = 300, \
+                    response-bytes = 6000, rtt-ms = 40 }\n[network]\nbottleneck = { rate = \"12kbit\" }\n\
+                    [measure]\nduration = \"40s\"\n[run]\nseeds = [1, 2, 3, 4, 5, 6]\n";
+    bench.file("e.toml", overload.as_bytes());
+    let text = bench.flowloom(&["run", "e.toml", "-o", "s"]).succeeded().out.clone();
+    let answer = bench.json(&["run", "e.toml", "-o", "s", "--force", "--json"]);
+    let rows = answer["over_seeds"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["metric"] == "duration" && row["statistic"] == "p50").unwrap();
+    assert_eq!((&row["is_bound"], &row["range_is_bound"]), (&true.into(), &serde_json::json!([false, true])), "{row}");
+    let exact = rows.iter().filter(|row| row["is_bound"] == false);
+    assert!(exact.into_iter().all(|row| row["range_is_bound"] == serde_json::json!([false, false])), "{rows:?}");
+    let line = text.lines().find(|line| line.contains("durations p50")).unwrap();
+    let range = line.split_once('[').unwrap().1;
+    assert!(!range.starts_with('>') && range.contains(", > "), "{line}");
+    let payload = answer["runs"].as_array().unwrap().iter().map(|run| run["payload_bytes"].as_u64().unwrap());
+    let bytes = format!("100 % of {} kB of payload closed-loop", payload.sum::<u64>() / 1_000);
+    bench.flowloom(&["report", "s", "-o", "s.html"]).succeeded();
+    let page = std::fs::read_to_string(bench.path("s.html")).unwrap();
+    assert!(text.contains(&bytes) && page.contains(&format!("Bytes: {bytes}")), "{bytes}: {text}");
+    let swept = bench.flowloom(&["sweep", "e.toml", "--vary", "queue=drop-tail,fq-codel", "-o", "w"]);
+    let swept = swept.succeeded().out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(swept.contains(&bytes) && swept.contains(" (all seeds of drop-tail)"), "{bytes}: {swept}");
+}
+
 /// An ARP packet, of which no link carries traffic, and forty days later the connections.
 #[test]
 fn a_jump_behind_another_protocol_is_one() {

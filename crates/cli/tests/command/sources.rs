@@ -1,5 +1,6 @@
 //! Sources beside the workload and classes of connections, through the command.
 
+use flowloom::time::Duration;
 use serde_json::Value;
 
 use crate::support::{Bench, Traffic};
@@ -271,6 +272,59 @@ fn a_rate_in_percent_is_told_with_the_busiest_second() {
     assert!(rate.is_some() && busiest.is_some(), "{run}");
     let network = run_json(&bench, "r")["network"].as_str().unwrap().to_owned();
     assert!(network.contains("(105% of the mean; the busiest second of the original has "), "{network}");
+}
+
+/// Ten seconds with little and ten with much: who replays a part means its load.
+#[test]
+fn a_rate_in_percent_is_of_the_part_that_runs() {
+    let bench = Bench::new();
+    let traffic = (0..100).fold(Traffic::default(), |traffic, id| {
+        let response = if id < 50 { 1_000 } else { 100_000 };
+        traffic.connection(id, Duration::from_millis(200 * id), 300, response)
+    });
+    bench.file("two.pcap", &traffic.pcap());
+    bench.flowloom(&["extract", "two.pcap", "-o", "two.parquet"]).succeeded();
+    let run = |input: &str, options: &[&str]| {
+        let run = bench.json(&[&["run", input, "--rate", "105%", "-o", "r", "--force", "--json"], options].concat());
+        let folder = if run["runs"].is_null() { "r" } else { "r/seed-1" };
+        let network = run_json(&bench, folder)["network"].as_str().unwrap().to_owned();
+        let rate = run["rate_bits_per_second"].as_u64().or_else(|| run["runs"][0]["rate_bits_per_second"].as_u64());
+        (rate.unwrap() as f64, network)
+    };
+    // Five connections a second, of 1,000 or 100,000 bytes and their headers.
+    let (low, high) = (1.05 * 8.0 * 5.0 * 1_300.0, 1.05 * 8.0 * 5.0 * 105_000.0);
+    let near = |rate: f64, expected: f64| (0.9 * expected..=1.1 * expected).contains(&rate);
+    for input in ["two.pcap", "two.parquet"] {
+        let (rate, network) = run(input, &["--duration", "10s"]);
+        assert!(near(rate, low), "{rate} {low}");
+        assert!(
+            network.contains("(105% of the mean of the first 10.0 s; the busiest second of that part has "),
+            "{network}"
+        );
+        let (rate, network) = run(input, &["--set", "workload.prefill=10s"]);
+        assert!(near(rate, high), "{rate} {high}");
+        assert!(network.contains("(105% of the mean from 10.0 s to "), "{network}");
+        let (rate, _) = run(input, &["--set", "workload.prefill=5s", "--duration", "10s"]);
+        assert!(near(rate, (5.0 * low + 4.0 * high) / 9.0), "the prefill opens for a second: {rate}");
+        let (rate, _) = run(input, &["--duration", "60s"]);
+        assert!(near(rate, (low + high) / 2.0), "{rate}");
+        let (rate, network) =
+            run(input, &["--duration", "10s", "--seed", "1", "--seed", "2", "--set", "run.vary=jitter 10ms"]);
+        assert!(near(rate, low) && network.contains("(105% of the mean of what has its starts moved)"), "{network}");
+        let (rate, network) = run(input, &["--duration", "10s", "--seed", "1", "--seed", "2"]);
+        assert!(near(rate, (low + high) / 2.0), "blocks of all of it are drawn: {rate}");
+        assert!(network.contains("(105% of the mean of what blocks were drawn from)"), "{network}");
+    }
+    // What a model draws begins before the run.
+    let model = "[workload]\nmodel = { kind = \"exchanges\", connections-per-second = 20, request-bytes = 300, \
+                 response-bytes = 20000, rtt-ms = 40 }\n[measure]\nduration = \"10s\"\n";
+    bench.file("m.toml", model.as_bytes());
+    let expected = 1.05 * 8.0 * 20.0 * 21_000.0;
+    for options in [&[][..], &["--set", "workload.prefill=10s"]] {
+        let (rate, network) = run("m.toml", options);
+        assert!((0.7 * expected..=1.4 * expected).contains(&rate), "{rate} {expected}");
+        assert_eq!(network.contains("from 10.0 s to 19.0 s)"), !options.is_empty(), "{network}");
+    }
 }
 
 /// Ten times what the link carries, and seven of ten lost on the path.

@@ -12,6 +12,7 @@ use super::answers::{self, Answer, Answers, Heard};
 use super::clock::Clock;
 use super::coverage::Coverage;
 use super::delays::{Delay, Delays};
+use super::doubled::Space;
 use super::exchange::Sent;
 use super::flight::{self, Flight, Transits};
 use super::gaps::Gaps;
@@ -225,12 +226,20 @@ impl End {
         self.coverage.high().max(self.acked)
     }
 
+    /// Its number space, as on the wire.
+    pub fn space(&self) -> Space {
+        Space { isn: self.isn, next: self.reference() as u32 }
+    }
+
     /// How far from that number its stragglers lie once the connection has closed, where `window` is the largest of the connection: what it
     /// sends again lies within a window and, but for what was on the way when the capture began, within what was captured of it.
     pub fn reach(&self, window: u64) -> Reach {
         let captured = self.reference().saturating_sub(self.coverage.low());
-        let ended = self.fin_acked && self.fin_at <= self.reference();
-        Reach::new(window.min(captured.saturating_add(LEAST_WINDOW)), ended)
+        let most = window.min(captured.saturating_add(LEAST_WINDOW));
+        match self.fin_acked && self.fin_at <= self.reference() {
+            true => Reach::ended(most),
+            false => Reach::open(window.min(captured), most),
+        }
     }
 
     /// Takes what its SYN or SYN/ACK offers. That of a repeated one counts: Linux gives ECN up with it.

@@ -239,7 +239,7 @@ impl Observer {
             return true;
         }
         if seen.flags.syn() {
-            let is_other = |space: &OtherSpace| space.side == sender && space.isn == seen.sequence;
+            let is_other = |space: &OtherSpace| space.side == sender && space.isn() == seen.sequence;
             if (own.syn && seen.sequence == own.isn) || self.other_space.as_deref().is_some_and(is_other) {
                 return true;
             }
@@ -283,10 +283,9 @@ impl Observer {
 
     /// Whether a segment belongs to the other number space of a doubled acceptor.
     fn is_doubled(&self, sender: Side, seen: &Seen) -> bool {
-        self.other_space.as_ref().is_some_and(|space| {
-            let own = self.ends[space.side as usize].reference() as u32;
-            space.owns(sender, seen, own, self.largest_jump())
-        })
+        self.other_space
+            .as_ref()
+            .is_some_and(|space| space.owns(sender, seen, self.ends[space.side as usize].space(), self.largest_jump()))
     }
 
     /// Sets a segment of another number space aside. The first acknowledgement decides which space counts.
@@ -295,14 +294,17 @@ impl Observer {
         let Some(space) = &mut self.other_space else { return false };
         let end = &mut self.ends[space.side as usize];
         let undecided = end.acked == 0 && end.runs.is_empty();
-        if undecided && sender != space.side && space.is_nearer(sender, seen, end.reference() as u32) {
-            let isn = std::mem::replace(&mut end.isn, space.isn);
+        if undecided && sender != space.side && space.is_nearer(sender, seen, end.space()) {
+            let isn = std::mem::replace(&mut end.isn, space.isn());
             end.begin_at(sequence::first(end.isn) + 1);
-            space.restart(isn);
+            space.change_places(isn);
         }
         let is_doubled = !seen.flags.syn() && self.is_doubled(sender, seen);
-        if let Some(space) = self.other_space.as_mut().filter(|_| is_doubled) {
-            space.set_aside(sender, seen);
+        if let Some(space) = &mut self.other_space {
+            match is_doubled {
+                true => space.set_aside(sender, seen),
+                false => space.note_own(sender, seen),
+            }
         }
         is_doubled
     }

@@ -126,6 +126,15 @@ pub struct Expected {
     needed: f64,
 }
 
+impl Expected {
+    /// Where what timers sent again was dropped, too, timeouts grow, which no response function of steady losses knows: there the smallest
+    /// window is that of the rest of the time.
+    fn while_heard(self, stretch: &Stretch) -> Expected {
+        let heard = stretch.time.saturating_sub(stretch.shut_out).as_secs_f64();
+        Expected { low: self.low * heard / stretch.time.as_secs_f64().max(1e-9), ..self }
+    }
+}
+
 /// A flow's mean window beside what its response function gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finding {
@@ -172,7 +181,7 @@ impl Finding {
             rtt: stretch.rtt,
             timeout,
             window: rate * stretch.rtt.as_secs_f64(),
-            expected: response.expected(conditions),
+            expected: response.expected(conditions).while_heard(&stretch),
         };
         // A receiver that would have let less through than the losses cannot explain a window that is too large.
         let is_limited = receive_window < PEAK * finding.expected.needed || receiver_limited > MOST_IDLE;
@@ -224,6 +233,7 @@ mod tests {
             dropped: intervals,
             marked: 0,
             time: Duration::from_secs_f64(data as f64 * 0.1 / window),
+            shut_out: Duration::ZERO,
             rtt,
             packets_over_time: packets as f64,
         };
@@ -327,6 +337,20 @@ mod tests {
         assert!(
             (finding.expected.high - 8.66).abs() < 0.01 && of(over_time, 26.0).is_outside(),
             "too large is too large"
+        );
+    }
+
+    /// Half of the time behind timers that grow excuses half of the window, and no large one.
+    #[test]
+    fn a_sender_that_is_shut_out_may_have_a_small_window() {
+        let of = |share: f64, window| {
+            let mut shut_out = conditions(10_000, window);
+            shut_out.stretch.shut_out = Duration::from_secs_f64(share * shut_out.stretch.time.as_secs_f64());
+            Finding::of(RENO, &shut_out).unwrap().is_outside()
+        };
+        assert_eq!(
+            [(0.0, 30.0), (0.5, 30.0), (0.5, 20.0), (0.5, 400.0)].map(|(s, w)| of(s, w)),
+            [true, false, true, true]
         );
     }
 

@@ -64,6 +64,12 @@ pub struct LossEvents {
     dropped_first: u64,
     arrived_before: u64,
     marked: u64,
+    /// Packets that were on the way when each event began, as far as it began with a drop, and acknowledgements of such, added up.
+    flights: u64,
+    /// The latest drop, of either direction.
+    unheard: Unheard,
+    /// Nanoseconds in which the sender was shut out.
+    shut_out: u64,
     /// At the beginnings of the two last events whose numbers are powers of two.
     powers: [Moment; 2],
     /// At the beginning of the latest event.
@@ -80,7 +86,24 @@ struct Moment {
     back: Tally,
     /// Nanoseconds times the square root of the data packets in each interval between loss events, in units of 1 / [`ROOTS`], added up.
     roots: u128,
+    /// [`LossEvents::shut_out`].
+    shut_out: u64,
 }
+
+/// A dropped packet, and what the sender heard until then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Unheard {
+    time: Time,
+    /// Packets that had arrived at the sender.
+    heard: u64,
+    /// Nanoseconds that the sender's retransmission timer took the last time, if the drop is not the first of several between which the
+    /// sender heard nothing; else 0.
+    waited: u64,
+}
+
+/// A retransmission timer takes this many times as long as the time before, at most: it doubles (RFC 6298 section 5.5), and a tick of a
+/// clock and the way are added.
+const MOST_BACK_OFF: u64 = 3;
 
 /// Square roots are kept to this part of one.
 const ROOTS: f64 = 1024.0;
@@ -119,6 +142,9 @@ pub struct Stretch {
     pub marked: u64,
     /// How long it lasted.
     pub time: Duration,
+    /// How long the sender was shut out meanwhile: what its timer sent again was dropped, or the acknowledgement of that, so that the next
+    /// timeout was longer.
+    pub shut_out: Duration,
     /// Mean round-trip time of packets: the mean times on the way there and back, added.
     pub rtt: Duration,
     /// Data packets between loss events as a window sees them: the square of the mean over time of their square root, with which windows
@@ -139,15 +165,24 @@ impl Moment {
 impl LossEvents {
     /// A data packet that was sent at `sent` is dropped or marked at `now`. `there` counts the packets of its direction, `back` those of the other.
     pub fn note(&mut self, signal: Signal, sent: Time, now: Time, [there, back]: [&Tally; 2]) {
+        if signal == Signal::Dropped {
+            self.note_unheard(now, there, back);
+        }
         if self.events == 0 || sent > self.until {
             self.events += 1;
+            if signal == Signal::Dropped {
+                let forward = there.sent_data.saturating_sub(there.data + self.dropped);
+                let round_trip = u128::from(there.last) + u128::from(back.last);
+                let flight = u128::from(forward) * round_trip / u128::from(there.last.max(1));
+                self.flights = self.flights.saturating_add(u64::try_from(flight).unwrap_or(u64::MAX).max(forward));
+            }
             if self.events == 1 {
                 self.arrived_before = there.data;
             }
             self.until = sent + Duration::from_nanos((there.last + back.last) * SPAN_QUARTERS / 4);
-            let Self { dropped, marked, latest, .. } = *self;
+            let Self { dropped, marked, latest, shut_out, .. } = *self;
             let roots = if self.events == 1 { 0 } else { latest.roots + latest.root_time(now, dropped, there) };
-            self.latest = Moment { time: now, dropped, marked, there: *there, back: *back, roots };
+            self.latest = Moment { time: now, dropped, marked, there: *there, back: *back, roots, shut_out };
             if self.events.is_power_of_two() {
                 self.powers = [self.powers[1], self.latest];
             }
@@ -159,6 +194,35 @@ impl LossEvents {
             }
             Signal::Marked => self.marked += 1,
         }
+    }
+
+    /// A packet of either direction is dropped at `now`: `there` counts the packets of this direction, `back` those that its sender heard.
+    ///
+    /// While every packet is dropped that would have told the sender something, its timer expires again and again, each time after twice
+    /// as long. The last of these times ends with a packet that arrives.
+    pub fn note_unheard(&mut self, now: Time, there: &Tally, back: &Tally) {
+        let Unheard { time, heard, waited } = self.unheard;
+        let (gap, round_trip) = (now.since(time).as_nanos(), there.last.saturating_add(back.last));
+        let most = waited.saturating_mul(MOST_BACK_OFF);
+        let waited = match back.arrived == heard && time > Time::ZERO {
+            // Drops of one flight.
+            true if gap <= round_trip / 4 * SPAN_QUARTERS => waited,
+            true => {
+                self.shut_out += if waited > 0 { gap.min(most) } else { gap };
+                gap
+            }
+            false => {
+                self.shut_out += gap.min(most);
+                0
+            }
+        };
+        self.unheard = Unheard { time: now, heard: back.arrived, waited };
+    }
+
+    /// Data packets that were on the way at the beginnings of loss events, all events together: an estimate, from those that had not arrived
+    /// and the last times on the way.
+    pub fn flights(&self) -> u64 {
+        self.flights
     }
 
     /// Loss events so far.
@@ -196,6 +260,7 @@ impl LossEvents {
             dropped,
             marked: to.marked - from.marked,
             time,
+            shut_out: Duration::from_nanos(to.shut_out - from.shut_out).min(time),
             rtt: Duration::from_nanos(there + back),
             packets_over_time: mean_root * mean_root,
         })
@@ -273,6 +338,47 @@ mod tests {
         let changing = flow(3_000, &times).stretch().unwrap();
         let expected = (0.2 * 10.0 + 0.8 * 20.0f64).powi(2);
         assert!((changing.packets_over_time / expected - 1.0).abs() < 0.02, "{changing:?} {expected}");
+    }
+
+    /// A data packet is lost, and then what the timer sends again after 300 and 900 ms; what it sends after 2.1 s arrives. Then two
+    /// acknowledgements of such are lost, and the data arrived.
+    #[test]
+    fn a_sender_whose_repetitions_are_dropped_is_shut_out() {
+        let (mut there, mut back, mut events) = (Tally::default(), Tally::default(), LossEvents::default());
+        let at = |millis: u64| Time::ZERO + MS(millis);
+        there.count(true, MS(30));
+        back.count(false, MS(10));
+        for millis in [1_000, 1_300, 1_900] {
+            events.note(Signal::Dropped, at(millis), at(millis), [&there, &back]);
+        }
+        assert_eq!((events.count(), events.shut_out), (3, 900_000_000));
+        back.count(false, MS(10));
+        // The sender went on for longer than the third timeout, which was at most three times the second.
+        events.note(Signal::Dropped, at(9_000), at(9_000), [&there, &back]);
+        assert_eq!(events.shut_out, 900_000_000 + 1_800_000_000);
+        for millis in [9_300, 9_900, 30_000] {
+            there.count(true, MS(30));
+            events.note_unheard(at(millis), &there, &back);
+        }
+        let more = 300_000_000 + 600_000_000 + 1_800_000_000;
+        assert_eq!(events.shut_out, 2_700_000_000 + more, "no timer waits for 20 s after 600 ms");
+        // Single losses shut nobody out, and drops of one flight neither.
+        let single = flow(5_000, &(1..=40).map(|n| 100 * n).collect::<Vec<_>>());
+        let several = flow(5_000, &(1..=40).flat_map(|n| [100 * n, 100 * n + 1, 100 * n + 2]).collect::<Vec<_>>());
+        assert_eq!([single, several].map(|events| events.stretch().unwrap().shut_out), [Duration::ZERO; 2]);
+    }
+
+    /// Thirty packets in a transit of 30 ms, of which the way back is a third.
+    #[test]
+    fn the_flight_of_a_loss_event_is_what_is_on_the_way() {
+        let (mut there, mut back, mut events) = (Tally::default(), Tally::default(), LossEvents::default());
+        there.count(true, MS(30));
+        back.count(false, MS(10));
+        (0..31).for_each(|_| there.send(true));
+        events.note(Signal::Dropped, Time::ZERO + MS(1), Time::ZERO + MS(1), [&there, &back]);
+        assert_eq!(events.flights(), 40);
+        events.note(Signal::Dropped, Time::ZERO + MS(2), Time::ZERO + MS(2), [&there, &back]);
+        assert_eq!(events.flights(), 40, "the same event");
     }
 
     #[test]

@@ -784,42 +784,90 @@ fn prefixes_are_read_and_checked() {
     }
 }
 
-/// Two SYN/ACKs with different numbers to one SYN, then ten pieces of 200 bytes, each in both spaces.
-fn doubled(capture: &mut Capture, acknowledged: usize, both_acknowledged: bool) {
-    const SPACES: [u32; 2] = [2000, 3_000_000_000];
+/// Two SYN/ACKs to one SYN, with the numbers `spaces`, then ten pieces of 200 bytes, each in both spaces, and FINs.
+fn doubled(capture: &mut Capture, spaces: [u32; 2], acknowledged: usize, both_acknowledged: bool) {
     capture.c(1, SYN, 1000, 0, 0);
-    SPACES.iter().for_each(|isn| capture.s(1, SYN | ACK, *isn, 1001, 0));
-    let acknowledge = |capture: &mut Capture, sequence: u32, received: u32, len: u32| {
-        capture.c(1, ACK, sequence, SPACES[acknowledged] + 1 + received, len);
+    spaces.iter().for_each(|isn| capture.s(1, SYN | ACK, *isn, 1001, 0));
+    let acknowledge = |capture: &mut Capture, flags: u8, sequence: u32, received: u32, len: u32| {
+        capture.c(1, flags, sequence, spaces[acknowledged] + 1 + received, len);
         if both_acknowledged {
-            capture.c(1, ACK, sequence, SPACES[1 - acknowledged] + 1 + received, len);
+            capture.c(1, flags, sequence, spaces[1 - acknowledged] + 1 + received, len);
         }
     };
-    acknowledge(capture, 1001, 0, 100);
+    acknowledge(capture, ACK, 1001, 0, 100);
     for piece in 0..10 {
-        SPACES.iter().for_each(|isn| capture.s(1, ACK, isn + 1 + 200 * piece, 1101, 200));
-        acknowledge(capture, 1101, 200 * (piece + 1), 0);
+        spaces.iter().for_each(|isn| capture.s(1, ACK, isn + 1 + 200 * piece, 1101, 200));
+        acknowledge(capture, ACK, 1101, 200 * (piece + 1), 0);
     }
+    acknowledge(capture, FIN, 1101, 2000, 0);
+    spaces.iter().for_each(|isn| capture.s(1, FIN, isn + 2001, 1102, 0));
+    acknowledge(capture, ACK, 1102, 2001, 0);
 }
 
 #[test]
 fn a_doubled_acceptor_is_one_connection() {
-    for acknowledged in [0, 1] {
-        for both_acknowledged in [false, true] {
-            let mut capture = Capture::new();
-            doubled(&mut capture, acknowledged, both_acknowledged);
-            let finished = capture.finish();
-            assert_eq!(bytes(&finished), [[100, 2000]], "space {acknowledged}, {both_acknowledged}");
-            assert_eq!(finished[0].vector.ends.acceptor.missing_bytes(), 0);
-            let (packets, payload_bytes) = if both_acknowledged { (10 + 11, 2100) } else { (10, 2000) };
-            let counts = capture.extractor.counts();
-            assert_eq!(counts.doubled, DoubledCounts { connections: 1, packets, payload_bytes });
-            let of_ends = Side::BOTH.map(|side| finished[0].vector.ends[side].packets.unwrap_or(0));
-            assert_eq!(of_ends.iter().sum::<u64>() + packets, counts.packets);
-            let set_aside = &capture.extractor.series().set_aside;
-            assert_eq!(set_aside[0].total().packets + set_aside[1].total().packets, packets);
-        }
+    let far = [2000, 3_000_000_000];
+    // Nearer than what each sends, and within 16 windows of each other.
+    let near = [[2000, 2003], [2000, 2070], [2000, 2700], [2700, 2000], [2000, 12_000], [2000, 902_000]];
+    for (spaces, acknowledged, both_acknowledged) in std::iter::once(far)
+        .chain(near)
+        .flat_map(|spaces| [0, 1].map(|acknowledged| (spaces, acknowledged)))
+        .flat_map(|(spaces, acknowledged)| [false, true].map(|both| (spaces, acknowledged, both)))
+    {
+        let context = format!("space {acknowledged} of {spaces:?}, {both_acknowledged}");
+        let mut capture = Capture::new();
+        doubled(&mut capture, spaces, acknowledged, both_acknowledged);
+        let finished = capture.finish();
+        assert_eq!(bytes(&finished), [[100, 2000]], "{context}");
+        assert_eq!(finished[0].vector.ends.acceptor.missing_bytes(), 0, "{context}");
+        let (packets, payload_bytes) = if both_acknowledged { (11 + 13, 2100) } else { (11, 2000) };
+        let counts = capture.extractor.counts();
+        assert_eq!(counts.doubled, DoubledCounts { connections: 1, packets, payload_bytes }, "{context}");
+        let of_ends = Side::BOTH.map(|side| finished[0].vector.ends[side].packets.unwrap_or(0));
+        assert_eq!(of_ends.iter().sum::<u64>() + packets, counts.packets, "{context}");
+        let set_aside = &capture.extractor.series().set_aside;
+        assert_eq!(set_aside[0].total().packets + set_aside[1].total().packets, packets, "{context}");
     }
+}
+
+/// What a near space repeats, and what the capture lacks of it, is not the connection's.
+#[test]
+fn repeats_of_a_near_space_are_set_aside() {
+    let mut capture = Capture::new();
+    capture.c(1, SYN, 1000, 0, 0);
+    [2000, 3500].into_iter().for_each(|isn| capture.s(1, SYN | ACK, isn, 1001, 0));
+    capture.c(1, ACK, 1001, 2001, 100);
+    for piece in 0..20 {
+        capture.s(1, ACK, 2001 + 200 * piece, 1101, 200);
+        if piece != 7 {
+            capture.s(1, ACK, 3501 + 200 * piece, 1101, 200);
+        }
+        if piece == 9 {
+            // Both sent again.
+            [2001, 3501].into_iter().for_each(|first| capture.s(1, ACK, first + 200 * 8, 1101, 200));
+        }
+        capture.c(1, ACK, 1101, 2001 + 200 * (piece + 1), 0);
+    }
+    let finished = capture.finish();
+    assert_eq!(bytes(&finished), [[100, 4000]]);
+    let acceptor = &finished[0].vector.ends.acceptor;
+    assert_eq!((acceptor.missing_bytes(), acceptor.segments.unwrap().data), (0, 21));
+    let doubled = DoubledCounts { connections: 1, packets: 20, payload_bytes: 4000 };
+    assert_eq!(capture.extractor.counts().doubled, doubled);
+}
+
+#[test]
+fn numbers_behind_a_reset_open_another_connection() {
+    let mut capture = Capture::new();
+    for n in 0..4 {
+        let (isn, other) = (1000 + 7_000 * n, 5000 + 110_000 * n);
+        capture.c(1, ACK, isn, other, 100);
+        capture.s(1, ACK, other, isn + 100, 200);
+        capture.c(1, RST | ACK, isn + 100, other + 200, 0);
+        // On the way when the reset passed.
+        capture.s(1, ACK, other + 200, isn + 100, 50);
+    }
+    assert_eq!(bytes(&capture.finish()), [[100, 250]; 4]);
 }
 
 #[test]

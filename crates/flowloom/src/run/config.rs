@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use flowloom_core::extract::TrafficSeries;
 use flowloom_core::path::{Placement, Trace};
 use flowloom_core::time::Duration;
-use flowloom_core::units::{Limit, Rate, three_digits};
+use flowloom_core::units::{Limit, Rate};
 use flowloom_core::workload::LinkSide;
 use flowloom_report::facts::{LinkFacts, Topology};
 use flowloom_sim::{Config, ConfigError, LinkNumber, PacketCounts, Summary};
 
 use crate::error::{Error, KeyError};
-use crate::experiment::{DatagramModel, Experiment, LossChoice, Network, Part, Quantity, Queue, RateChoice, Shape};
+use crate::experiment::{Experiment, LossChoice, Network, Part, Quantity, Queue, RateChoice, Shape};
 use crate::run::changes::replay_model;
+use crate::run::load::link_rate;
 use crate::run::senders::Senders;
 use crate::workload::source::Source;
 
@@ -47,8 +47,7 @@ pub fn config(
         ))
         .hint("connections start for measure.duration; without it, for the length of the capture"));
     }
-    let datagrams = experiment.workload.datagrams;
-    let rate = |key: &str, choice: &Quantity<RateChoice>| link_rate(key, choice, source, datagrams);
+    let rate = |key: &str, choice: &Quantity<RateChoice>| link_rate(key, choice, source, experiment);
     let network: Config = experiment.network.config(shape, window, traces, rate)?;
     let config = Config {
         classes: senders.classes(),
@@ -57,7 +56,7 @@ pub fn config(
         replay: replay_model(experiment, facts),
         knows_adus: true,
         placement: Placement::Measured,
-        unknown_rtt: Duration::from_nanos(facts.rtt_median_ns.unwrap_or(UNKNOWN_RTT.as_nanos())),
+        unknown_rtt: source.unknown_rtt(),
         drain: experiment.measure.drain.value,
         monitored: shape.monitored(&experiment.measure.monitor).map_err(Error::usage)?,
         queue_every: experiment.measure.queue_every.value,
@@ -142,48 +141,4 @@ fn mean_packet(packets: PacketCounts) -> u64 {
 fn time_of(bytes: u64, rate: u64) -> u64 {
     let nanos = u128::from(bytes) * 8_000_000_000 / u128::from(rate.max(1));
     u64::try_from(nanos).unwrap_or(u64::MAX)
-}
-
-/// Round-trip time of connections in a workload without a single sample.
-const UNKNOWN_RTT: Duration = Duration::from_millis(100);
-
-/// The rate of the link with this key (methods M.9).
-pub fn link_rate(
-    key: &str,
-    choice: &Quantity<RateChoice>,
-    source: &Source,
-    datagrams: DatagramModel,
-) -> Result<Rate, Error> {
-    const DEFAULT: f64 = 1e9;
-    let computed = |bits: f64| {
-        let possible = Some(bits.ceil() as u64).filter(|bits| (Rate::SLOWEST..=Rate::FASTEST).contains(bits));
-        possible.and_then(Rate::from_bits_per_second).ok_or_else(|| {
-            let bound = if bits < 1e9 { "at least 100 bit/s" } else { "at most 100 Tbit/s" };
-            let problem = format_args!("of {choice} comes to {} bit/s, and a link has {bound}", three_digits(bits));
-            Error::from(KeyError::new(format!("{key}.rate"), problem)).hint("give another share of the load, or a rate")
-        })
-    };
-    let bits_per_second = |bytes: u64, time: Duration| 8.0 * bytes as f64 / time.as_secs_f64().max(1e-9);
-    let bits = match choice.value {
-        RateChoice::Fixed(rate) => return Ok(rate),
-        RateChoice::Auto => {
-            let peak = bits_per_second(source.facts.capture.peak_10ms_bytes, TrafficSeries::WIDTH);
-            (2.0 * peak).max(DEFAULT)
-        }
-        RateChoice::OfLoad(factor) => {
-            let Some(bytes) = source.link_bytes(datagrams)? else {
-                return Err(Error::from(KeyError::new(
-                    format!("{key}.rate"),
-                    format_args!("of {choice} is relative to the original's load, which this workload does not know"),
-                ))
-                .hint(
-                    "give a rate, as in --rate 100mbit; captures and workloads extracted from them know their load",
-                ));
-            };
-            // Jumps of the clock are no part of the time that carried the load.
-            let load = bytes.map(|bytes| bits_per_second(bytes, source.facts.observed()));
-            factor * load[0].max(load[1])
-        }
-    };
-    computed(bits)
 }

@@ -6,22 +6,22 @@ use std::path::Path;
 use flowloom_core::extract::KeptPayload;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
-use flowloom_core::workload::LinkSide;
 use flowloom_models::Variation;
 use flowloom_report::facts::LinkFacts;
 use flowloom_report::loops::{Loops, Scope};
 use flowloom_report::{Facts, HostFacts, Original, Summary};
 use flowloom_sim::{Config, LinkConfig, LinkNumber};
-use flowloom_store::workload::{CaptureFacts, CopyFacts, PayloadFacts, TrafficFacts};
+use flowloom_store::workload::{CaptureFacts, CopyFacts, PayloadFacts};
 
 use crate::clock::{self, Stopwatch};
-use crate::experiment::{self, HurstKeys, LossChoice, Quantity, RateChoice};
+use crate::experiment::{self, HurstKeys, LossChoice};
 use crate::input::Kind;
 use crate::run::again;
 use crate::run::changes::changes;
 use crate::run::command_line::command;
 use crate::run::config::topology;
 use crate::run::drive::{Driven, Noticed};
+use crate::run::load::{busiest_second, of_load};
 use crate::run::plan::Plan;
 use crate::run::setup::{Prepared, Setup};
 use crate::run::{live, plausibility};
@@ -86,7 +86,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
             "{}, {}{}, {} propagation, {}{}",
             plan.experiment.network.kind(),
             config.bottleneck.rate,
-            of_load(&plan.experiment.network.bottleneck.rate, source, senders.sends_datagrams()),
+            of_load(&plan.experiment, source, senders.sends_datagrams()),
             config.bottleneck.delay,
             plan.experiment.network.bottleneck.queue,
             plan.experiment.network.additions()
@@ -114,7 +114,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
             set_aside: set_aside(&source.facts, plan.experiment.workload.datagrams),
             set_aside_bytes: capture.set_aside_bytes.clone(),
             loops: Some(Loops::new(&source.facts, scope)),
-            busiest_second_bits_per_second: busiest_second(&source.facts.traffic, senders.sends_datagrams())
+            busiest_second_bits_per_second: busiest_second(&source.facts.traffic, senders.sends_datagrams(), None)
                 .and_then(Rate::bits_per_second),
             extraction_interrupted: capture.interrupted,
             copies: capture.copies,
@@ -151,47 +151,6 @@ fn clipped(setup: &Setup<'_>, config: &Config, source: &Source) -> Option<Warnin
         true => Warning::RecordEnds { asked, covered },
         false => Warning::WindowBehindRecord { start, covered },
     })
-}
-
-/// What a rate in percent is of, and the busiest second of the original, where it is known: " (105% of the mean; ...)".
-fn of_load(rate: &Quantity<RateChoice>, source: &Source, datagrams: bool) -> String {
-    if !matches!(rate.value, RateChoice::OfLoad(_)) {
-        return String::new();
-    }
-    let traffic = &source.facts.traffic;
-    match busiest_second(traffic, datagrams) {
-        Some(busiest) => {
-            let is_of_all = left_out_share(traffic, datagrams) < NOTABLE_LEFT_OUT;
-            let base = if is_of_all { "" } else { "; both of the replayed packets alone" };
-            format!(" ({rate} of the mean; the busiest second of the original has {busiest}{base})")
-        }
-        None => format!(" ({rate} of the mean)"),
-    }
-}
-
-/// From this share of the original's bytes on that are not replayed, an answer says what its rates are of.
-const NOTABLE_LEFT_OUT: f64 = 0.1;
-
-/// The share of the original's bytes that are not replayed.
-fn left_out_share(traffic: &TrafficFacts, datagrams: bool) -> f64 {
-    let sides = || [LinkSide::Left, LinkSide::Right].into_iter();
-    let [sent, left_out] = [TrafficFacts::sent, TrafficFacts::left_out]
-        .map(|of| sides().map(|side| of(traffic, side, datagrams).total().bytes as f64).sum::<f64>());
-    left_out / (sent + left_out).max(1.0)
-}
-
-/// The most that passed from one side in a second of the original's replayed packets, counted from its start; `None` if nobody saw packets.
-fn busiest_second(traffic: &TrafficFacts, datagrams: bool) -> Option<Rate> {
-    let of_side = |from: LinkSide| {
-        let series = traffic.sent(from, datagrams);
-        let mut seconds: BTreeMap<u64, u64> = BTreeMap::new();
-        for (index, traffic) in series.bins() {
-            *seconds.entry((series.width() * *index).as_nanos() / 1_000_000_000).or_default() += traffic.bytes;
-        }
-        seconds.into_values().max()
-    };
-    let bytes = [LinkSide::Left, LinkSide::Right].into_iter().filter_map(of_side).max()?;
-    Rate::from_bits_per_second(8 * bytes)
 }
 
 /// Where the workload comes from, by the names of its inputs.

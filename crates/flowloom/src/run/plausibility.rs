@@ -90,6 +90,7 @@ fn direction(packets: &ClassPackets, from: LinkSide, topology: &Topology) -> Dir
         dropped_share: share(dropped_packets, all),
         dropped_first_packets: packets.first_flights[from as usize].min(dropped_packets),
         lossy_window_segments: packets.lossy[from as usize].mean_window(),
+        lossy_flight_segments: packets.lossy[from as usize].mean_flight(),
         loss_event_rate: packets.lossy[from as usize].loss_event_rate(),
         most_dropped_at: packets
             .most_dropped_at(from)

@@ -199,7 +199,7 @@ impl<'a> Cells<'a> {
             return Ok(None);
         }
         let source = self.workloads.of(&control)?;
-        let rate = link_rate("network.bottleneck", rate, &source, control.experiment.workload.datagrams)?;
+        let rate = link_rate("network.bottleneck", rate, &source, &control.experiment)?;
         let bits = rate.bits_per_second().unwrap_or(Rate::FASTEST);
         Setting::of("rate", &format!("{bits}bit")).map(Some).map_err(Error::usage)
     }

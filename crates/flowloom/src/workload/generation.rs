@@ -541,11 +541,16 @@ impl Generation<'_> {
             payload: of.payload.part(counted.payload),
             ..counted
         };
-        if self.variation.is_some() {
-            // Every draw has the link of the original (methods M.5).
-            let share = load.duration.as_secs_f64() / base.facts.observed().max(Duration::from_nanos(1)).as_secs_f64();
-            let offered = base.link_bytes(self.workload.datagrams)?;
-            let offered = offered.map(|bytes| bytes.map(|bytes| (bytes as f64 * share).round() as u64));
+        if let Some(variation) = self.variation {
+            // Every draw has the link of what it is drawn from (methods M.5): all of the original, or the part whose starts are moved.
+            let [begin, end] = [self.workload.prefill_length(), load.duration].map(|time| Time::ZERO + time);
+            let is_part = begin > Time::ZERO || load.duration.as_nanos() < of.duration_ns;
+            let part = (variation != Variation::Blocks && is_part && begin < end).then(|| begin..end);
+            let offered = base.link_load(self.workload.datagrams, part.as_ref())?;
+            let offered = offered.map(|(bytes, time)| {
+                let share = load.duration.as_secs_f64() / time.max(Duration::from_nanos(1)).as_secs_f64();
+                bytes.map(|bytes| (bytes as f64 * share).round() as u64)
+            });
             let of_base = CaptureFacts { peak_10ms_bytes: of.peak_10ms_bytes, offered_link_bytes: offered, ..of_base };
             return Ok((of_base, TrafficFacts::default()));
         }

@@ -1,11 +1,14 @@
 //! The workloads of a run: as they are on disk, extracted from captures, or made for an experiment.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use flowloom_core::time::Duration;
-use flowloom_core::workload::{LinkSide, sum};
-use flowloom_models::Variation;
+use flowloom_core::play::Prefill;
+use flowloom_core::record::Series;
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, sum};
+use flowloom_models::{Variation, offered};
 use flowloom_report::facts::DrawnPayload;
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::manifest;
@@ -190,6 +193,67 @@ impl Source {
         Ok(Some(bytes))
     }
 
+    /// Bytes that it brings to the link from the left and from the right, as [`link_bytes`](Self::link_bytes), and in which time: in all of it,
+    /// without the jumps of its clock, or in a `part` of its time.
+    ///
+    /// # Errors
+    /// A workload file that cannot be read.
+    pub fn link_load(
+        &self,
+        datagrams: DatagramModel,
+        part: Option<&Range<Time>>,
+    ) -> Result<Option<([u64; 2], Duration)>, Error> {
+        let Some(part) = part else {
+            return Ok(self.link_bytes(datagrams)?.map(|bytes| (bytes, self.facts.observed())));
+        };
+        let jumps = self.facts.clock_jumps();
+        let jumped = jumps.before(part.end).saturating_sub(jumps.before(part.start));
+        let bytes = self.link_bytes_within(datagrams, part)?;
+        Ok(bytes.map(|bytes| (bytes, part.end.since(part.start).saturating_sub(jumped))))
+    }
+
+    /// Bytes that it brings to the link in a part of its time. Where nobody saw packets, and for what stands in for missing bytes, data units
+    /// pass when they were seen or, if they were not, at the times that waits and round trips give.
+    fn link_bytes_within(&self, datagrams: DatagramModel, part: &Range<Time>) -> Result<Option<[u64; 2]>, Error> {
+        let WorkloadFacts { traffic, capture, .. } = &self.facts;
+        let (is_sent, is_seen) = (datagrams == DatagramModel::AsSeen, *traffic != TrafficFacts::default());
+        if !is_seen && capture.offered_link_bytes.is_none() {
+            return Ok(None);
+        }
+        // The last bin ends after the last packet.
+        let is_to_end = part.end.as_nanos() >= capture.duration_ns;
+        let bins = part.start..if is_to_end { Time::from_nanos(u64::MAX) } else { part.end };
+        let seen = |from| bytes_within(&traffic.sent(from, is_sent), Some(&bins)).map(|(_, bytes)| bytes).sum();
+        let mut bytes = [LinkSide::Left, LinkSide::Right].map(seen);
+        if is_seen && capture.payload.total().replayed_missing() == 0 {
+            return Ok(Some(bytes));
+        }
+        let of = |vector: &ConnectionVector| match is_seen {
+            true => stand_in(vector).map(|traffic| traffic.bytes),
+            false => offered(vector).map(|offered| offered.wire),
+        };
+        for vector in self.vectors()? {
+            let vector = vector.map_err(Error::new)?;
+            if vector.start >= part.end {
+                break;
+            }
+            if vector.protocol == Protocol::Tcp || is_sent {
+                let [from, to] = [part.start, part.end].map(|at| {
+                    let rest = Prefill::new(at.since(Time::ZERO)).place(vector.clone(), self.unknown_rtt());
+                    rest.map_or([0; 2], |rest| of(&rest.vector))
+                });
+                let passed = from.into_iter().zip(to).map(|(from, to): (u64, u64)| from.saturating_sub(to));
+                bytes.iter_mut().zip(passed).for_each(|(bytes, more)| *bytes = sum([*bytes, more]));
+            }
+        }
+        Ok(Some(bytes))
+    }
+
+    /// The round-trip time of connections that say nothing of it.
+    pub fn unknown_rtt(&self) -> Duration {
+        self.facts.rtt_median_ns.map_or(UNKNOWN_RTT, Duration::from_nanos)
+    }
+
     /// Moves a workload that was made for this run into its folder.
     pub fn keep(&self, target: &Path) -> Result<(), Error> {
         let (Some(_), Some(path)) = (&self.staging, &self.path) else { return Ok(()) };
@@ -197,6 +261,23 @@ impl Source {
         let moved = std::fs::rename(path, &kept).and_then(|()| manifest::list(&kept));
         moved.map_err(|error| Error::new(format_args!("{}: {error}", kept.display())))
     }
+}
+
+/// Round-trip time of connections in a workload without a single sample.
+const UNKNOWN_RTT: Duration = Duration::from_millis(100);
+
+/// The bytes of each bin of `series`, or of those in a `part` of its time, of which bins at its borders have their share; with the start of
+/// the bin, which is not before the part.
+pub fn bytes_within<'a>(series: &'a Series, part: Option<&Range<Time>>) -> impl Iterator<Item = (Time, u64)> + use<'a> {
+    let part = part.cloned().unwrap_or(Time::ZERO..Time::from_nanos(u64::MAX));
+    let width = series.width();
+    series.bins().filter_map(move |(bin, traffic)| {
+        let start = Time::from_nanos(width.as_nanos().saturating_mul(*bin));
+        let (from, to) = (start.max(part.start), (start + width).min(part.end));
+        let inside = to.since(from).as_nanos();
+        let bytes = u128::from(traffic.bytes) * u128::from(inside) / u128::from(width.as_nanos().max(1));
+        (inside > 0).then_some((from, bytes as u64))
+    })
 }
 
 /// The reasons under which flows of datagrams are counted that are not sent.

@@ -11,7 +11,6 @@ use super::group::Group;
 use super::options::{Options, Pairing};
 use super::series::SeriesDistance;
 use crate::directions::Directions;
-use crate::facts::Facts;
 use crate::loops::Feedback;
 use crate::metric::Metric;
 use crate::run::{Class, Run};
@@ -154,12 +153,8 @@ impl<'a> Pair<'a> {
     pub(super) fn concluded(&self, draft: Draft, options: &Options) -> Comparison {
         let of_reference = if self.original { 1 } else { self.reference.runs.len() };
         let replications = [of_reference, self.other.runs.len()];
-        let told = |side: &Side<'_>| {
-            let facts: Vec<&Facts> = side.runs.iter().map(|run| &run.facts).collect();
-            Feedback::of_all(&facts, WorkloadMark::is_one_draw(side.runs.iter().map(|run| run.measurements.workload)))
-        };
-        let reference_feedback = told(&self.reference).filter(|_| !self.original);
-        let other_feedback = told(&self.other);
+        let reference_feedback = Feedback::of_runs(self.reference.runs).filter(|_| !self.original);
+        let other_feedback = Feedback::of_runs(self.other.runs);
         let names = [self.reference.name, self.other.name];
         Comparison {
             reference_feedback,

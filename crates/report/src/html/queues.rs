@@ -28,10 +28,10 @@ pub(super) fn section(shown: &Shown<'_>) -> Markup {
         section id="queues" {
             h2 { "Queue delay, loss and marks" }
             p class="intro" {
-                "At the bottleneck, by direction and by what packets belong to. Queue delay is the sojourn time of packets that the link \
+                "At the bottleneck in the window, by direction and by what packets belong to. Queue delay is the sojourn time of packets that the link \
                  transmitted: from acceptance to the start of transmission. The mean over time counts each packet for as long as it was \
                  the last that the link had taken, and 0 while the link was idle. Shares are of all packets that the queue dropped or the \
-                 link transmitted."
+                 link transmitted in the window; shares in warnings are of the whole run."
             }
             @for (index, variant) in shown.variants.iter().enumerate() {
                 (shown.heading(index))

@@ -183,12 +183,7 @@ impl SweepAnswer {
             missing: missing(grid),
             warnings: warnings(grid),
             link: link(grid),
-            feedback: grid
-                .variants
-                .iter()
-                .flat_map(|variant| variant.present())
-                .next()
-                .map_or_else(String::new, |cell| cell.feedback.clone()),
+            feedback: feedback(grid),
             variants,
         };
         answer.sentence = answer.said();
@@ -494,6 +489,21 @@ fn lost_probes(grid: &Grid) -> Option<(String, Told)> {
         three_digits(100.0 * most)
     );
     (most > MANY_LOST).then(|| (String::new(), Told { warning, variants: variants.collect() }))
+}
+
+/// How the bytes of the first variant with runs were sent: of draws those of all its seeds.
+fn feedback(grid: &Grid) -> String {
+    let Some(variant) = grid.variants.iter().find(|variant| variant.present().next().is_some()) else {
+        return String::new();
+    };
+    let cells = || variant.present().map(|cell| &cell.feedback);
+    let is_one_draw = cells().zip(cells().skip(1)).all(|(one, next)| one.original == next.original);
+    let all = cells().cloned().reduce(|all, more| if is_one_draw { all } else { all.plus(&more) });
+    match all.and_then(|all| all.text()) {
+        Some(told) if is_one_draw => told,
+        Some(told) => format!("{told} (all seeds of {})", variant.name),
+        None => String::new(),
+    }
 }
 
 /// The network of the control, and rates that differ from its.

@@ -8,6 +8,7 @@ use flowloom_core::record::QueueFate;
 use flowloom_store::run_folder::Point;
 
 use crate::conclusion::Conclusion;
+use crate::loops::Feedback;
 use crate::metric::Metric;
 use crate::run::Run;
 use crate::scalars::{Heading, Headings, scalars};
@@ -35,8 +36,8 @@ pub struct Cell {
     pub connections: u64,
     /// Metrics that were compared with the original, and those of them that are the same.
     pub compared_metrics: [u64; 2],
-    /// Which bytes were replayed in a closed loop, in words; empty where there is no capture.
-    pub feedback: String,
+    /// Which bytes were sent in a closed loop.
+    pub feedback: Feedback,
 }
 
 /// A scalar.
@@ -101,7 +102,7 @@ impl Cell {
             network: String::new(),
             connections: 0,
             compared_metrics: [0; 2],
-            feedback: String::new(),
+            feedback: Feedback::default(),
         }
     }
 
@@ -140,7 +141,7 @@ impl Cell {
             network: run.facts.network.clone(),
             connections: summary.connections.started,
             compared_metrics: [card.count() as u64, same as u64],
-            feedback: summary.feedback.text().unwrap_or_default(),
+            feedback: summary.feedback.clone(),
         }
     }
 }

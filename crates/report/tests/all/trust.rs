@@ -55,6 +55,7 @@ fn doubts_take_the_green_away() {
             dropped_packets,
             dropped_share: Some(dropped_packets as f64 / 1_000.0),
             lossy_window_segments: Some(window),
+            lossy_flight_segments: None,
             ..DirectionPlausibility::default()
         };
         let class = ClassPlausibility {
