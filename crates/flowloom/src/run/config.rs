@@ -145,7 +145,7 @@ fn time_of(bytes: u64, rate: u64) -> u64 {
 }
 
 /// Round-trip time of connections in a workload without a single sample.
-const UNKNOWN_RTT: Duration = Duration::from_millis(100);
+pub const UNKNOWN_RTT: Duration = Duration::from_millis(100);
 
 /// The rate of the link with this key (methods M.9).
 pub fn link_rate(

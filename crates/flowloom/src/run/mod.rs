@@ -54,7 +54,7 @@ use crate::workload::source::Source;
 
 pub(crate) use changes::changes;
 pub use command_line::reading as reading_options;
-pub(crate) use config::{config, link_rate};
+pub(crate) use config::{UNKNOWN_RTT, config, link_rate};
 pub(crate) use drive::millis;
 pub use hosts::{LabHosts, agents, hosts_of, of_lab};
 pub use job::Ran;

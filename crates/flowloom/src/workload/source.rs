@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{LinkSide, sum};
 use flowloom_models::Variation;
-use flowloom_report::facts::DrawnPayload;
+use flowloom_report::facts::{DrawnPayload, TraceCutFacts};
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::manifest;
 use flowloom_store::run_folder::stand_in;
@@ -21,6 +21,7 @@ use crate::input::Kind;
 use crate::run::pipeline::Read;
 use crate::targets::folder;
 use crate::warning::Warning;
+use crate::workload::cut::TRACE_CUT;
 use crate::workload::generation::{Blocks, Generation};
 use crate::workload::hosts::HostOptions;
 use crate::workload::load;
@@ -151,6 +152,12 @@ impl Source {
     pub fn is_of_model(&self) -> bool {
         let made_as = self.facts.provenance.options.get("workload");
         made_as.and_then(|workload| workload.get("model")).is_some_and(|model| !model.is_null())
+    }
+
+    /// How it was cut out of a longer one, if it was.
+    pub fn trace_cut(&self) -> Option<TraceCutFacts> {
+        let facts = self.facts.provenance.options.get(TRACE_CUT)?;
+        serde_json::from_value(facts.clone()).ok()
     }
 
     /// Whether it is a draw with `variation`: of a workload too short for two blocks, none is made.
