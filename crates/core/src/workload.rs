@@ -358,6 +358,9 @@ pub enum InitiatorRule {
     Port,
     /// It sent the first packet seen.
     FirstPacket,
+    /// The workload that this one was cut out of says so. The connection was in progress when this one begins: its handshake is not in it
+    /// (methods B.5).
+    Cut,
 }
 
 /// Payload sizes of the datagrams that one end sent, empty ones included.
@@ -731,6 +734,12 @@ impl Epoch {
 }
 
 impl ConnectionVector {
+    /// Whether it was open before its start, in a workload that was cut out of a longer one: a replay has no handshake on the link
+    /// (methods B.5).
+    pub fn opened_before(&self) -> bool {
+        self.initiator_rule == InitiatorRule::Cut
+    }
+
     /// The largest window `side` advertised, `None` where its scale is unknown (methods A.7): window fields then hold
     /// anything from the window itself to a 16,384th of it. Scaling needs both SYNs to offer it, so one SYN seen
     /// without the option settles it. Vector files and models state windows without scaling.

@@ -6,6 +6,7 @@ use flowloom_report::compare::{
     Comparison, Found, Group, Options, Party, Rule, comparable, compare_group_with_original,
     compare_group_with_vectors, compare_groups, compare_parties,
 };
+use flowloom_report::other_bytes::{other_bytes, to_replay};
 use flowloom_report::replications::worst_of_seeds;
 use flowloom_report::worst::WorstVerdict;
 use flowloom_report::{Run, Variant};
@@ -23,6 +24,8 @@ pub struct Compared {
     pub rules: Option<Vec<Found>>,
     /// Options with what rules added to them.
     pub options: Options,
+    /// The runs do not have the same bytes to replay: which, and by how much.
+    pub other_bytes: Option<String>,
 }
 
 impl Compared {
@@ -55,6 +58,7 @@ pub fn compare(
     let statistics = rules.iter().flatten().filter_map(Rule::statistic).collect();
     let options = Options { statistics, ..options.clone() };
     let is_foreign = runs.iter().chain(against).any(|path| path.is_file() && may_be(path));
+    let mut other_bytes = None;
     let comparisons = match against {
         against if is_foreign => with_foreign(runs, against, &options)?,
         [] => {
@@ -63,14 +67,26 @@ pub fn compare(
             if let ([variant], [folder]) = (&mut variants[..], runs) {
                 load_adus(variant, folder)?;
             }
+            other_bytes = of_other_bytes(&variants);
             compare_variants(&variants, &options)?
         }
-        reference => compare_variants(&[load_replications(reference)?, load_replications(runs)?], &options)?,
+        reference => {
+            let variants = [load_replications(reference)?, load_replications(runs)?];
+            other_bytes = of_other_bytes(&variants);
+            compare_variants(&variants, &options)?
+        }
     };
     let rules = rules.map(|rules| {
         comparisons.iter().flat_map(|comparison| rules.iter().map(|rule| rule.check(comparison))).collect()
     });
-    Ok(Compared { comparisons, rules, options })
+    Ok(Compared { comparisons, rules, options, other_bytes })
+}
+
+/// Says that variants have other bytes to replay than the first.
+fn of_other_bytes(variants: &[Variant]) -> Option<String> {
+    let of = |variant: &Variant| variant.runs.iter().filter_map(to_replay).collect::<Vec<_>>();
+    let (first, others) = variants.split_first()?;
+    other_bytes((&first.name, &of(first)), others.iter().map(|other| (other.name.as_str(), of(other))))
 }
 
 fn read_rules(file: &Path) -> Result<Vec<Rule>, Error> {

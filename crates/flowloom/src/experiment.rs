@@ -53,7 +53,7 @@ pub use probe::{PROBE, Probe, ProbeKinds, Schedule};
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
 pub use sweep::{Axis, LeaveOut, Point, RateOf, Sweep, Tables};
 pub use vary::Vary;
-pub use workload::{Correction, DatagramModel, LossChoice, Waits, Workload};
+pub use workload::{Correction, CutChoice, DatagramModel, LossChoice, Waits, Workload};
 
 /// A path with marks where it is not UTF-8.
 fn utf8(path: &Path) -> PathBuf {
@@ -449,6 +449,31 @@ mod tests {
             read.with("sources[1]", "{ name = \"voice\", kind = \"cbr\", rate = \"64kbit\", rtt = \"9ms\" }").unwrap();
         assert_eq!(more.sources.iter().map(Source::flows).collect::<Vec<_>>(), [3, 1]);
         assert_eq!(more.workload.source, Some(folder.path().join("a.pcap")));
+    }
+
+    #[test]
+    fn what_cannot_be_cut_like_a_trace_is_refused() {
+        let model = "model = { kind = \"cbr\", rate = \"1mbit\" }\n";
+        let failed =
+            |keys: &str| failure(&format!("[workload]\ncut = \"trace\"\n{keys}[measure]\nduration = \"9s\"\n"));
+        let load = "load = { method = \"thinning\", factor = 0.5 }\n";
+        for (keys, meant) in [
+            (
+                "source = \"a.pcap\"\n".to_owned(),
+                "workload.cut takes a part out of what a model draws, and there is no workload.model",
+            ),
+            (format!("{model}prefill = \"1s\"\n"), "workload.cut has the connections in progress already"),
+            (format!("{model}{load}"), "workload.cut keeps connections where they are in time"),
+            (format!("{model}cut-after = \"1001h\"\n"), "workload.cut-after: is longer than"),
+        ] {
+            let told = failed(&keys);
+            assert!(told.contains(meant), "{told}");
+        }
+        let cut = |keys: &str| Experiment::parse(keys, "x.toml").unwrap().workload.trace_cut(Duration::from_secs(60));
+        let model = "workload.model = { kind = \"cbr\", rate = \"1mbit\" }\nmeasure.duration = \"60s\"\n";
+        assert_eq!(cut(model), None);
+        let hour = cut(&format!("{model}workload.cut = \"trace\"\n")).unwrap();
+        assert_eq!((hour.after(), hour.end()), (Duration::from_secs(3_600), Duration::from_secs(3_660)));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! | `generate` | source models, one file or folder each; `ends` has what they share |
 //! | `swing` | Swing: the model, its survey of a workload, and the traffic it generates |
 //! | `structure`, `rtt`, `window`, `settled` | transforms of one vector: connection structures, round-trip times, windows, waits |
+//! | `cut` | a part of a workload, cut out of it as a trace is |
 //! | `parts` | flows of datagrams cut at times |
 //! | `resampling` | other draws of a measured workload, for replications |
 //! | `scaling`, `load` | scaling a workload to a load, and the load that vectors offer |
@@ -20,6 +21,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cut;
 mod fft;
 pub mod fit;
 mod fsd;
@@ -36,6 +38,7 @@ mod structure;
 pub mod swing;
 mod window;
 
+pub use cut::cut_out;
 pub use fsd::{Fsd, FsdModel};
 pub use load::{ARRIVAL_BIN, Load, LoadMeter, Offered, offered};
 pub use parts::{Borders, InParts, until, wrapped};

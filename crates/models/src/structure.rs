@@ -178,12 +178,8 @@ fn turned(vector: ConnectionVector) -> ConnectionVector {
     let (initiator_port, acceptor_port) = (initiator.port, acceptor.port);
     let mut ends = PerSide { initiator: acceptor, acceptor: initiator };
     (ends.initiator.port, ends.acceptor.port) = (initiator_port, acceptor_port);
-    ConnectionVector {
-        initiator_side: vector.initiator_side.other(),
-        initiator_rule: InitiatorRule::Syn,
-        ends,
-        ..vector
-    }
+    let initiator_rule = if vector.opened_before() { InitiatorRule::Cut } else { InitiatorRule::Syn };
+    ConnectionVector { initiator_side: vector.initiator_side.other(), initiator_rule, ends, ..vector }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
 use flowloom_core::workload::{LinkSide, Payload};
 use flowloom_store::workload::{CopyFacts, PayloadFacts};
@@ -65,6 +66,13 @@ pub struct Facts {
     /// The payload that was to be drawn and was; null of workloads that nothing asks a payload of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drawn_payload: Option<DrawnPayload>,
+    /// Payload bytes of the TCP connections of the workload that the run began, as it was to replay them; null where only sources sent, and
+    /// in runs of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_replay_bytes: Option<u64>,
+    /// How the workload was cut out of a longer one; null of workloads that were not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_cut: Option<TraceCutFacts>,
     /// A model drew the workload: there is no original, and its times are those of no clock.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub of_model: bool,
@@ -124,6 +132,36 @@ pub struct DrawnPayload {
     pub from_left: DrawnBytes,
     /// From the right side.
     pub from_right: DrawnBytes,
+}
+
+/// A workload that was cut out of a longer one, as a trace is cut out of the traffic of a link (methods B.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TraceCutFacts {
+    /// How long the longer workload had gone on before, in nanoseconds.
+    pub after_ns: u64,
+    /// TCP connections with a packet inside, before structures were changed.
+    pub connections: u64,
+    /// Those of them that were open before.
+    pub opened_before: u64,
+}
+
+impl TraceCutFacts {
+    /// In words: `cut like a trace after 1h of the model`.
+    pub fn words(&self) -> String {
+        format!("cut like a trace after {} of the model", Duration::from_nanos(self.after_ns).written())
+    }
+
+    /// How many connections were open before, in words, and how both readings of activity count them (methods C.4).
+    pub fn share_words(share: f64) -> String {
+        let share = Unit::Share.show(share);
+        format!("{share} of connections began before, active from their first packet on by instants and by presence")
+    }
+
+    /// The share of connections that were open before; 0 of none.
+    pub fn share(&self) -> f64 {
+        self.opened_before as f64 / self.connections.max(1) as f64
+    }
 }
 
 /// Payload bytes of one direction.

@@ -11,7 +11,7 @@
 //! | `conclusion`, `worst` | what is concluded from a run; the verdict over several |
 //! | `gates`, `verdict`, `warning` | what is checked; how far a run can be trusted; what to do about it |
 //! | `loops` | which bytes were replayed in a closed loop, in an open one, and left out |
-//! | `plausibility` | whether its flows are plausible |
+//! | `plausibility`, `other_bytes` | whether its flows are plausible; runs beside each other with other bytes to replay |
 //! | `metric`, `statistics` | what is measured; distances, intervals, run lengths |
 //! | `compare`, `variant` | runs against each other or their original, rules; replications of an experiment |
 //! | `explain` | what each cause is worth that a replay can leave out |
@@ -47,6 +47,7 @@ mod load;
 pub mod loops;
 pub mod marginals;
 pub mod metric;
+pub mod other_bytes;
 pub mod overhead;
 pub mod plausibility;
 pub mod plot;

@@ -21,7 +21,7 @@ pub enum Origin {
     /// The workload: a [`ConnectionRecord`](flowloom_core::record::ConnectionRecord), its epochs, and what the monitor made
     /// of it.
     Workload {
-        /// It was in progress when the run began (methods M.4).
+        /// It was in progress when the run began (methods M.4), or when its part of a longer workload began (methods B.5).
         in_progress: bool,
     },
     /// A source beside it: a [`SourceRecord`](flowloom_core::record::SourceRecord).
@@ -55,7 +55,8 @@ impl Origin {
 /// Of the workload, in the first class.
 impl From<ConnectionVector> for Classed {
     fn from(vector: ConnectionVector) -> Classed {
-        Placed { vector, in_progress: false }.into()
+        let in_progress = vector.opened_before();
+        Placed { vector, in_progress }.into()
     }
 }
 

@@ -267,10 +267,27 @@ impl Connection {
         });
     }
 
-    /// Sends the SYN.
+    /// Sends the SYN, or goes on where the connection was opened before.
     pub fn start<R: Recorder>(&mut self, slot: u32, now: Time, network: &mut Network<'_, R>) {
+        if self.cold.vector.opened_before() {
+            return self.go_on(slot, now, network);
+        }
         self.transmit(slot, Side::Initiator, now, network);
         self.settle(slot, Side::Initiator, now, network);
+    }
+
+    /// Lets both ends go on that shook hands before the run began.
+    #[cold]
+    fn go_on<R: Recorder>(&mut self, slot: u32, now: Time, network: &mut Network<'_, R>) {
+        let tcp = network.config.tcp(self.flow.class());
+        let PerSide { initiator, acceptor } = &mut self.ends;
+        tcp::open_before(&mut initiator.endpoint, &mut acceptor.endpoint, now, self.cold.rtt, tcp);
+        self.established = Some(now);
+        for side in Side::BOTH {
+            self.ends[side].player.handle_established(now, &self.script);
+            self.act(slot, side, now, network);
+            self.settle(slot, side, now, network);
+        }
     }
 
     /// Does what the program at `side` wants, until it wants nothing.

@@ -16,8 +16,8 @@ const MAX_LEAD: Duration = Duration::from_secs(1);
 /// The connections of a run by when they send their SYNs, read no farther ahead than that takes.
 ///
 /// A vector starts when its SYN passes the monitor (methods A.9), so the SYN is sent before that, by the time it takes to get
-/// there: at most a second before, and not before the run begins. Connections that start at the end of the window or later are not
-/// run.
+/// there: at most a second before, and not before the run begins. Where the connection was opened before, that is its first data.
+/// Connections that start at the end of the window or later are not run.
 #[derive(Debug)]
 pub struct Starts<V> {
     vectors: V,
@@ -91,19 +91,22 @@ impl<V> Starts<V> {
             self.datagram_flows += 1;
             return Ok(());
         }
-        self.within_reach.insert((start.before(lead(&classed, config)), self.read), Box::new(classed));
+        self.within_reach.insert((begin(&classed, config), self.read), Box::new(classed));
         self.read += 1;
         Ok(())
     }
 }
 
-/// How long before the start of its vector the SYN of a connection is sent. A source starts when it starts: it was never
-/// seen at a monitor.
-fn lead(Classed { vector, class, origin }: &Classed, config: &Config) -> Duration {
+/// When a connection begins: its SYN is sent so that it passes the monitor at the start of its vector. Of one that was opened before, the
+/// first data is; it begins a handshake after the run does at least. A source starts when it starts: it was never seen at a monitor.
+fn begin(Classed { vector, class, origin }: &Classed, config: &Config) -> Time {
     if !origin.is_workload() {
-        return Duration::ZERO;
+        return vector.start;
     }
     let values = config.rules.values(config.seed, vector);
     let delays = config.path_delays(vector, *class, config.unknown_rtt).with(&values);
-    delays.to_monitor(Side::Initiator, vector.initiator_side).min(MAX_LEAD)
+    let first = vector.adus.first().map(|adu| adu.side).filter(|_| vector.opened_before()).unwrap_or(Side::Initiator);
+    let on = if first == Side::Initiator { vector.initiator_side } else { vector.initiator_side.other() };
+    let begin = vector.start.before(delays.to_monitor(first, on).min(MAX_LEAD));
+    if vector.opened_before() { begin.max(Time::ZERO + delays.rtt() + delays.rtt() / 2) } else { begin }
 }

@@ -31,6 +31,9 @@ pub fn run(args: &args::Compare, manner: Manner) -> Result<Exit, Error> {
     if let (Some(page), Some(variants)) = (&args.html, of_page) {
         write_report(&variants, page, args.force, interrupt::stop())?;
     }
+    if let Some(cause) = &compared.other_bytes {
+        manner.warn(cause, Some(flowloom::report::other_bytes::REMEDY));
+    }
     if args.json {
         let mut object = json!({
             "confidence": compared.options.confidence,
@@ -39,6 +42,9 @@ pub fn run(args: &args::Compare, manner: Manner) -> Result<Exit, Error> {
         });
         if let Some(found) = &compared.rules {
             object["rules"] = json!(found);
+        }
+        if let Some(cause) = &compared.other_bytes {
+            object["other_bytes"] = json!(cause);
         }
         output::json(&object)?;
     } else if !manner.quiet && !manner.gives_way {

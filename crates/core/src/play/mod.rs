@@ -3,6 +3,7 @@
 mod blocks;
 mod clocked;
 pub mod conversation;
+mod cut;
 mod datagrams;
 mod habits;
 mod losses;
@@ -12,12 +13,14 @@ mod prefill;
 mod probes;
 mod put_away;
 mod reader;
+mod remains;
 mod script;
 mod syns;
 mod waits;
 
 pub use blocks::{BlockWriter, Late, Written};
 pub use clocked::clocked_bytes;
+pub use cut::TraceCut;
 pub use datagrams::{Datagram, DatagramSink, DatagramSource, Datagrams, Delays, Pacing, Run};
 pub use habits::{habits, sender_rate};
 pub use losses::{Losses, LostAt};

@@ -1,8 +1,8 @@
 //! Runs that begin in the middle of a workload, with the connections in progress that are active then (methods M.4).
 
+use crate::play::remains::{Passage, Passages, keep_rest};
 use crate::time::{Duration, Time};
-use crate::transits::delay_of;
-use crate::workload::{Adu, Close, ConnectionVector, ExtraDelay, Pattern, PerSide, Side};
+use crate::workload::{Adu, Close, ConnectionVector, Pattern, PerSide};
 
 /// A run that begins when its workload has gone on for a while.
 ///
@@ -64,80 +64,21 @@ impl Prefill {
         let begin = Time::ZERO + self.length;
         if vector.start >= begin {
             vector.start = vector.start.before(self.shift());
-            return Some(Placed { vector, in_progress: false });
+            let in_progress = vector.opened_before();
+            return Some(Placed { vector, in_progress });
         }
         let elapsed = begin.since(vector.start);
-        let spans = spans(&vector, unknown_rtt);
-        // Spans are told from the start, which moves.
+        let passages = Passages { adus: estimated(&vector, unknown_rtt), closes: open_for(&vector, unknown_rtt) };
         let start = Time::ZERO + scaled(vector.start.since(Time::ZERO), self.spread(), self.length);
         let began = vector.start;
+        // Times are counted from the start, which moves.
         let moved = |at: Duration| (began + at).before(self.shift()).since(start);
-        let closes = spans.iter().map(|span| span.1).max().unwrap_or_default() + vector.t_close.unwrap_or_default();
-        let half_close = vector.half_close();
-        let mut first_wait: PerSide<Option<Duration>> = PerSide::default();
-        let mut adus = Vec::with_capacity(vector.adus.len());
-        for (adu, (first, last)) in vector.adus.iter().zip(spans).filter(|(_, (_, last))| *last > elapsed) {
-            let rest = scaled_bytes(adu.bytes, last - elapsed.max(first), last - first);
-            first_wait[adu.side].get_or_insert(first.saturating_sub(elapsed));
-            let seen = adu
-                .seen
-                .map(|span| crate::workload::Span { first: moved(span.first.max(elapsed)), last: moved(span.last) });
-            adus.push(Adu { bytes: rest, missing_bytes: adu.missing_bytes.min(rest), seen, ..*adu });
-        }
-        if adus.is_empty() && (vector.close == Close::NotSeen || closes <= elapsed) {
+        if !keep_rest(&mut vector, &passages, [elapsed, elapsed], moved) {
             return None;
         }
-        if adus.is_empty() {
-            vector.t_close = Some(closes - elapsed);
-        }
-        if let Some((side, closed)) = half_close.filter(|half| adus.iter().all(|adu| adu.side != half.0)) {
-            // That of an end without data is told from the start.
-            vector.ends[side].fin_wait = Some(moved(closed.max(elapsed)));
-        }
-        // Of ends that take turns only the one whose turn it is waits.
-        let turn = adus.first().map(|adu| adu.side).filter(|_| vector.pattern == Pattern::Sequential);
-        for side in Side::BOTH {
-            let waits = turn.is_none_or(|turn| turn == side);
-            vector.ends[side].lead_in = first_wait[side].filter(|_| waits);
-        }
-        // Of long connections little may be left.
-        adus.shrink_to_fit();
-        let before = Side::BOTH.map(|side| vector.bytes(side));
-        (vector.start, vector.adus, vector.syn_repeats) = (start, adus, Vec::new());
-        for side in Side::BOTH {
-            let over = before[side as usize] - vector.bytes(side);
-            let others = vector.bytes(side.other());
-            vector.pauses[side].retain_mut(|pause| {
-                let heard_over = before[side.other() as usize] - others;
-                pause.heard = pause.heard.map(|heard| heard.saturating_sub(heard_over)).filter(|heard| *heard > 0);
-                let is_passed = pause.after_bytes < over;
-                pause.after_bytes = pause.after_bytes.saturating_sub(over);
-                !is_passed && (pause.after_bytes > 0 || pause.heard.is_some())
-            });
-            vector.read_pauses[side.other()].retain_mut(|pause| {
-                pause.after_bytes = pause.after_bytes.saturating_sub(over);
-                pause.after_bytes > 0
-            });
-            if !vector.delays[side].is_empty() {
-                vector.delays[side] = delays_behind(&vector.delays[side], over, vector.bytes(side));
-            }
-            vector.losses[side].retain_mut(|lost| {
-                let is_left = lost.after_bytes >= over;
-                lost.after_bytes = lost.after_bytes.saturating_sub(over);
-                lost.repaired = moved(lost.repaired.max(elapsed));
-                is_left
-            });
-        }
+        vector.start = start;
         Some(Placed { vector, in_progress: true })
     }
-}
-
-/// The delays of the last `left` bytes, of which `over` are before.
-fn delays_behind(delays: &[ExtraDelay], over: u64, left: u64) -> Vec<ExtraDelay> {
-    let under_way = ExtraDelay { from_bytes: 0, delay: delay_of(delays, over) };
-    let later = delays.iter().filter(|delay| delay.from_bytes > over);
-    let later = later.map(|delay| ExtraDelay { from_bytes: delay.from_bytes - over, ..*delay });
-    std::iter::once(under_way).chain(later).filter(|delay| delay.from_bytes < left).collect()
 }
 
 /// How long a connection is open from its start, as it was seen to be, or where no monitor saw it as is estimated from its waits, its
@@ -146,17 +87,17 @@ pub fn open_for(vector: &ConnectionVector, unknown_rtt: Duration) -> Option<Dura
     if vector.close == Close::NotSeen {
         return None;
     }
-    let last = spans(vector, unknown_rtt).iter().map(|span| span.1).max().unwrap_or_default();
+    let last = estimated(vector, unknown_rtt).iter().map(|adu| adu.last).max().unwrap_or_default();
     Some(last + vector.t_close.unwrap_or_default())
 }
 
-/// When each ADU's first and last byte pass, from the start of the connection.
-fn spans(vector: &ConnectionVector, unknown_rtt: Duration) -> Vec<(Duration, Duration)> {
+/// When each ADU passes: as seen, or where no monitor saw all as estimated from the windows, the waits and the round-trip time.
+fn estimated(vector: &ConnectionVector, unknown_rtt: Duration) -> Vec<Passage> {
     let rtt = vector.min_rtt().unwrap_or(unknown_rtt);
     let sequential = vector.pattern == Pattern::Sequential;
     // Where the next ADU of each side can begin: after the handshake.
     let mut free = PerSide { initiator: rtt, acceptor: rtt };
-    let estimated = |adu: &Adu| {
+    let estimate = |adu: &Adu| {
         let first = free[adu.side];
         // Half a round trip, and another whole one for each window beyond the first.
         let window = vector.window(adu.side.other()).unwrap_or(1 << 16);
@@ -166,17 +107,15 @@ fn spans(vector: &ConnectionVector, unknown_rtt: Duration) -> Vec<(Duration, Dur
         if sequential {
             free[adu.side.other()] = next;
         }
-        (first, last)
+        Passage::evenly(adu.bytes, first, last)
     };
-    if vector.adus.iter().all(|adu| adu.seen.is_some()) {
-        return vector
-            .adus
-            .iter()
-            .filter_map(|adu| adu.seen)
-            .map(|span| (span.first.min(span.last), span.last))
-            .collect();
-    }
-    vector.adus.iter().map(estimated).collect()
+    seen(vector).unwrap_or_else(|| vector.adus.iter().map(estimate).collect())
+}
+
+/// When each ADU passed the monitor; `None` if it did not see all of them.
+pub(super) fn seen(vector: &ConnectionVector) -> Option<Vec<Passage>> {
+    let passage = |adu: &Adu| adu.seen.map(|span| Passage::evenly(adu.bytes, span.first.min(span.last), span.last));
+    vector.adus.iter().map(passage).collect()
 }
 
 /// `value * part / whole`, rounded down.
@@ -185,19 +124,10 @@ fn scaled(value: Duration, part: Duration, whole: Duration) -> Duration {
     Duration::from_nanos((product / u128::from(whole.as_nanos().max(1))) as u64)
 }
 
-/// The share of `bytes`, at least one, that passes in the last `part` of `whole`; all in no time.
-fn scaled_bytes(bytes: u64, part: Duration, whole: Duration) -> u64 {
-    if whole.is_zero() {
-        return bytes;
-    }
-    let product = u128::from(bytes) * u128::from(part.as_nanos());
-    (product.div_ceil(u128::from(whole.as_nanos()))) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Evidence, Pause, Span};
+    use crate::workload::{Evidence, ExtraDelay, Pause, Side, Span};
 
     const SECS: fn(u64) -> Duration = Duration::from_secs;
     const UNKNOWN: Duration = Duration::from_millis(100);

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `endpoint` | states of RFC 9293, the calls |
 //! | `agreed` | what the SYNs settle |
+//! | `opened` | connections that were opened before |
 //! | `sender` | the state of the sending half |
 //! | `sender/rare` | sender state that few connections need at any time |
 //! | `sender/ack` | handling of acknowledgements, recovery without SACK (RFC 6582) |
@@ -40,6 +41,7 @@ pub mod keys;
 mod agreed;
 mod config;
 mod endpoint;
+mod opened;
 mod prr;
 mod rack;
 mod rate;
@@ -55,6 +57,7 @@ pub use config::{
     Sack,
 };
 pub use endpoint::Endpoint;
+pub use opened::open_before;
 pub use receiver::shift_for;
 pub use segment::{SackBlocks, Segment, Timestamps};
 pub use snapshot::{Phase, Snapshot};

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::context::{Context, Progress, Step};
 use crate::error::{Error, KeyError};
-use crate::experiment::{Experiment, Probe, Quantity, RateChoice, Shape, Source};
+use crate::experiment::{CutChoice, Experiment, Probe, Quantity, RateChoice, Shape, Source};
 use crate::input::{self, Kind};
 use crate::parallel::{at_once, threads};
 use crate::run::{Senders, config};
@@ -160,6 +160,14 @@ impl Asked {
                 .hint("a capture has the load it has; docs/reference/models.md lists the models that have a rate"));
         };
         let workload = &experiment.workload;
+        if workload.cut == Some(CutChoice::Trace) {
+            return Err(Error::usage(format_args!(
+                "{name}: workload.cut = \"trace\" adds connections that began before the run"
+            ))
+            .hint(
+                "leave out workload.cut: calibrate finds the rates at which those that begin in the run make the load",
+            ));
+        }
         if workload.load.is_some() {
             return Err(Error::usage(format_args!("{name}: workload.load changes the load, and the rate decides it"))
                 .hint("leave out workload.load: calibrate finds the rate of each load"));

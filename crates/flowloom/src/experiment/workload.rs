@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use flowloom_core::extract::Missing;
-use flowloom_core::play::{self, Prefill, ReplayModel};
+use flowloom_core::play::{self, Prefill, ReplayModel, TraceCut};
 use flowloom_core::time::Duration;
 use flowloom_core::transits::TransitModel;
 use flowloom_core::units::{Limit, ParseQuantityError};
@@ -54,6 +54,14 @@ pub struct Workload {
     /// Time at the start of the run over which the handshakes of these connections are spread; default: 1s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefill_spread: Option<Quantity<Duration>>,
+    /// Take the workload of a model out of a longer one as a trace is taken out of the traffic of a link (methods B.5); default: none, and
+    /// trace in a sweep over `workload.structure`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<CutChoice>,
+    /// How long that model goes on before; default: 1h.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("most" = "1000h"))]
+    pub cut_after: Option<Quantity<Duration>>,
     /// What happens to flows of UDP and QUIC datagrams; default: as-seen.
     #[serde(skip_serializing_if = "DatagramModel::is_default")]
     pub datagrams: DatagramModel,
@@ -87,6 +95,10 @@ impl Workload {
         if self.source.is_some() && self.model.is_some() {
             let problem = "draws a workload, and workload.source names one: leave out one";
             found.push(KeyError::new("workload.model", problem));
+        }
+        found.extend(self.cut_problem().map(|problem| KeyError::new("workload.cut", problem)));
+        if self.cut_after.as_ref().is_some_and(|after| after.value > LONGEST_CUT_AFTER) {
+            found.push(KeyError::saying("workload.cut-after", format_args!("is longer than {LONGEST_CUT_AFTER}")));
         }
         let of_model = self.model.iter().flat_map(SourceModel::problems);
         found.extend(of_model.map(|error| KeyError::new(error.key, error.problem).within("workload.model")));
@@ -155,6 +167,35 @@ impl Workload {
         }
     }
 
+    /// What is wrong with a workload that is to be cut out of a longer one.
+    fn cut_problem(&self) -> Option<&'static str> {
+        match self.cut? {
+            CutChoice::None => None,
+            CutChoice::Trace if self.model.is_none() => {
+                Some("takes a part out of what a model draws, and there is no workload.model: leave it out")
+            }
+            CutChoice::Trace if self.prefill.is_some() => {
+                Some("has the connections in progress already, and workload.prefill opens them anew: leave out one")
+            }
+            CutChoice::Trace if self.load.is_some() => Some(
+                "keeps connections where they are in time, and workload.load moves them: leave out one; a rate of the model \
+                 changes the load as well",
+            ),
+            CutChoice::Trace => None,
+        }
+    }
+
+    /// Whether it can be taken out of a longer one.
+    pub fn can_be_cut(&self) -> bool {
+        Workload { cut: Some(CutChoice::Trace), ..self.clone() }.cut_problem().is_none()
+    }
+
+    /// The part of a longer workload that it is, of this length; `None` where it is a whole one.
+    pub fn trace_cut(&self, length: Duration) -> Option<TraceCut> {
+        let after = self.cut_after.as_ref().map_or(USUAL_CUT_AFTER, |after| after.value);
+        (self.cut == Some(CutChoice::Trace)).then(|| TraceCut::new(after, length))
+    }
+
     /// How long the workload goes on before the run begins.
     pub fn prefill_length(&self) -> Duration {
         self.prefill.as_ref().map_or(Duration::ZERO, |prefill| prefill.value)
@@ -181,12 +222,32 @@ impl Default for Workload {
             waits: Waits::default(),
             prefill: None,
             prefill_spread: None,
+            cut: None,
+            cut_after: None,
             datagrams: DatagramModel::default(),
             lead_in: true,
             t_close: true,
             replay: Replay::default(),
         }
     }
+}
+
+/// How long a model goes on before the part of it that is taken, if nobody says: as long as a connection of the reference workloads waits at
+/// most.
+const USUAL_CUT_AFTER: Duration = Duration::from_secs(3_600);
+
+/// How long it may go on before.
+const LONGEST_CUT_AFTER: Duration = Duration::from_secs(3_600_000);
+
+/// How the workload of a model begins and ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CutChoice {
+    /// It begins with nothing, and connections that start in it are whole.
+    None,
+    /// It is a part of a longer one. Connections in progress when it begins go on in it with what is left of them, and without a handshake
+    /// on the link. What would begin after its end is left out.
+    Trace,
 }
 
 /// What becomes of flows of datagrams in a workload.

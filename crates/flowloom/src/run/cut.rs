@@ -7,7 +7,7 @@ use flowloom_core::record::{ConnectionRecord, Outcome};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, ConnectionVector, Pattern, Side};
 
-use crate::experiment::Workload;
+use crate::experiment::{CutChoice, Workload};
 
 /// Counts them among the unfinished connections of the part of a run that results are of.
 pub struct Cut {
@@ -18,6 +18,8 @@ pub struct Cut {
     replay: ReplayModel,
     /// Whether connections wait as long as in the original.
     keeps_times: bool,
+    /// Whether connections that do not close were in progress when their workload ended.
+    ends_as_trace: bool,
     connections: u64,
 }
 
@@ -28,6 +30,7 @@ impl Cut {
             window,
             end,
             replay,
+            ends_as_trace: workload.cut == Some(CutChoice::Trace),
             keeps_times: !workload.settles_waits() && workload.waits.min.value.is_zero(),
             connections: 0,
         }
@@ -46,10 +49,14 @@ impl Cut {
     }
 
     /// Whether its waits and round trips alone, or its own end in the original, lie behind the end of the run; or whether all its data
-    /// arrived, and only its close was outstanding.
+    /// arrived, and only its close was outstanding. One that is in progress at the end of a workload that was cut as a trace does not end
+    /// before it.
     fn is_cut(&self, vector: &ConnectionVector, ended: &ConnectionRecord) -> bool {
         let to_arrive = Side::BOTH.map(|side| vector.bytes(side)).iter().sum::<u64>();
         if ended.delivered_bytes.iter().sum::<u64>() >= to_arrive {
+            return true;
+        }
+        if self.ends_as_trace && vector.close == Close::NotSeen {
             return true;
         }
         let script = Script::new(vector, &self.replay);
@@ -181,6 +188,25 @@ mod tests {
         assert_eq!(cut(&[], 14, &open, Outcome::Unfinished), 0);
         let closed = vector(Close::Fin(Side::Initiator));
         assert_eq!(cut(&[("workload.t-close", "false")], 14, &closed, Outcome::Unfinished), 0);
+    }
+
+    /// It was in progress when its workload ended.
+    #[test]
+    fn what_the_second_cut_of_a_trace_ends_is_cut() {
+        let is_cut = |how: &str, vector: &ConnectionVector| {
+            let text = format!(
+                "workload.model = {{ kind = \"exchanges\", connections-per-second = 1.0, request-bytes = 1, response-bytes = 1, rtt-ms = 1 }}\n\
+                 workload.cut = \"{how}\"\nmeasure.duration = \"30s\"\n"
+            );
+            let workload = Experiment::parse(&text, "x.toml").unwrap().workload;
+            let end = Time::ZERO + SECS(30);
+            let mut cut = Cut::new(&workload, workload.replay_model(), 0..end.as_nanos(), end);
+            cut.connection(vector, &ended(vector, Outcome::Unfinished));
+            cut.connections() == 1
+        };
+        assert!(is_cut("trace", &vector(Close::NotSeen)));
+        assert!(!is_cut("none", &vector(Close::NotSeen)), "there was time for its data");
+        assert!(!is_cut("trace", &vector(Close::Fin(Side::Initiator))), "it ends in its workload");
     }
 
     /// Where waits are left out the original's end says nothing about the replay's.

@@ -6,7 +6,7 @@ use flowloom_core::extract::KeptPayload;
 use flowloom_core::play::Placed;
 use flowloom_core::record::Recorder;
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::Protocol;
+use flowloom_core::workload::{Protocol, Side, sum};
 use flowloom_live::remote::backend::Hosts;
 use flowloom_live::{LiveError, Observed, Options};
 use flowloom_sim::{Classed, Config, Progress as SimProgress, Summary};
@@ -51,6 +51,8 @@ pub struct Driven {
 pub struct Noticed {
     /// Their payload, as the run has it to send.
     pub payload: KeptPayload,
+    /// Payload bytes of all connections that the run begins, of its window or not.
+    pub to_replay_bytes: u64,
     /// Connections of which only totals are known.
     pub totals_only: u64,
     /// Connections whose waits contain a transit that is made again.
@@ -78,6 +80,10 @@ impl Drive<'_> {
         let mut noticed = Noticed::default();
         let placed = setup.senders.placed(vectors, config).inspect(|placed| {
             let Ok(Placed { vector, .. }) = placed else { return };
+            if vector.protocol == Protocol::Tcp && vector.start.since(Time::ZERO) < config.window {
+                let bytes = Side::BOTH.map(|side| vector.bytes(side));
+                noticed.to_replay_bytes = sum([noticed.to_replay_bytes, bytes[0], bytes[1]]);
+            }
             if window.contains(&vector.start.since(Time::ZERO).as_nanos()) {
                 if vector.protocol == Protocol::Tcp {
                     noticed.payload.add(vector);

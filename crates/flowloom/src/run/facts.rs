@@ -7,7 +7,7 @@ use flowloom_core::extract::KeptPayload;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_models::Variation;
-use flowloom_report::facts::LinkFacts;
+use flowloom_report::facts::{LinkFacts, TraceCutFacts};
 use flowloom_report::loops::{Loops, Scope};
 use flowloom_report::{Facts, HostFacts, Original, Summary};
 use flowloom_sim::{Config, LinkConfig, LinkNumber};
@@ -50,7 +50,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
     }
     let topology = topology(&experiment.network, shape, config, summary);
     let classes = senders.facts(summary, &topology.links);
-    let Noticed { payload, totals_only, keep_transit, evened, cut, incomplete } = noticed;
+    let Noticed { payload, to_replay_bytes, totals_only, keep_transit, evened, cut, incomplete } = noticed;
     let scope = Scope {
         start: plan.experiment.workload.prefill().shift() + Duration::from_nanos(planned.start),
         length: Duration::from_nanos(planned.end.saturating_sub(planned.start)),
@@ -102,6 +102,8 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         warnings: (told_of(capture).cloned()).chain(own.iter().map(Warning::to_string)).collect(),
         changes: changes(&plan.experiment, source),
         drawn_payload: source.payload,
+        to_replay_bytes: source.path.as_ref().map(|_| *to_replay_bytes),
+        trace_cut: source.trace_cut(),
         of_model: source.is_of_model(),
         original: source.path.as_ref().map(|_| Original {
             packets: capture.packets,
@@ -189,7 +191,7 @@ fn model(plan: &Plan, source: &Source) -> String {
     };
     let model = workload.model.as_ref().map_or_else(String::new, |model| format!("{} drawn, ", model.name()));
     format!(
-        "{model}{}, {}, {} windows{loss}{drawn}, waits from {} corrected by {}{}{}",
+        "{model}{}, {}, {} windows{loss}{drawn}, waits from {} corrected by {}{}{}{}",
         workload.structure.name(),
         workload.rtt,
         workload.window,
@@ -202,7 +204,10 @@ fn model(plan: &Plan, source: &Source) -> String {
         match &workload.prefill {
             Some(length) => format!(", beginning after {length} with what was active then"),
             None => String::new(),
-        }
+        },
+        source.trace_cut().map_or_else(String::new, |cut| {
+            format!(", {} ({})", cut.words(), TraceCutFacts::share_words(cut.share()))
+        })
     )
 }
 

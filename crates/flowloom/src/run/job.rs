@@ -235,6 +235,7 @@ impl<'a> Job<'a> {
         }
         if let Some(observed) = &mut driven.observed {
             observed.notes.extend(live::not_replayed(&config));
+            observed.notes.extend(source.trace_cut().and_then(live::handshakes_anew));
         }
         let (writer, incomplete, cut) = recorder.finish();
         (driven.noticed.incomplete, driven.noticed.cut, driven.noticed.evened) = (incomplete, cut, evened);

@@ -11,7 +11,8 @@ use flowloom_live::host::limits::{self, Limits};
 use flowloom_live::host::testbed::Kind;
 use flowloom_live::plan::{Need, TooMuch};
 use flowloom_live::{LiveError, Observed, Options, Program};
-use flowloom_report::facts::{Late, LiveFacts};
+use flowloom_report::facts::{Late, LiveFacts, TraceCutFacts};
+use flowloom_report::words::thousands;
 use flowloom_sim::{Config, RunError};
 use flowloom_store::run_folder::{LateWhat, LatenessRow};
 use flowloom_store::workload::WorkloadError;
@@ -90,6 +91,14 @@ pub fn facts(observed: &Observed, options: &Options) -> LiveFacts {
         notes: observed.notes.clone(),
         problems: observed.problems.iter().map(ToString::to_string).collect(),
     }
+}
+
+/// How connections open that were open before their workload was cut out of a longer one, if there are any.
+pub fn handshakes_anew(cut: TraceCutFacts) -> Option<String> {
+    let connections = thousands(cut.opened_before);
+    (cut.opened_before > 0).then(|| {
+        format!("{connections} connections that began before the run open with a handshake on the link: a kernel has no data without one")
+    })
 }
 
 /// What vectors say of the TCP of their ends and a kernel decides by itself, in words.

@@ -43,6 +43,8 @@ pub struct Question {
     pub rate_of: RateOf,
     /// Tables that are kept.
     pub tables: Tables,
+    /// What the sweep itself sets, of what nobody else did.
+    usual: Vec<Setting>,
     /// The name of its folder, where nobody gave one.
     pub usual_folder: PathBuf,
 }
@@ -79,6 +81,7 @@ impl Question {
             ));
         }
         refuse_twice(&vary)?;
+        let usual = usual(&vary, &base)?;
         let (seeds, looks) = seeds(&sweep, &base);
         let combinations = vary.iter().try_fold(1_u128, |count, axis| count.checked_mul(axis.points.len() as u128));
         let cells = combinations.and_then(|count| count.checked_mul(seeds.len() as u128));
@@ -105,6 +108,7 @@ impl Question {
             margin: sweep.margin.value.0.get(),
             rate_of: sweep.rate_of,
             tables: sweep.tables.value.clone(),
+            usual,
             usual_folder,
             vary,
         };
@@ -173,7 +177,7 @@ impl Question {
     }
 
     fn run_options(&self, settings: &[Setting], run: &RunOptions) -> RunOptions {
-        let settings = [&run.settings[..], settings].concat();
+        let settings = [&self.usual[..], &run.settings, settings].concat();
         RunOptions { settings, ..run.clone() }
     }
 
@@ -264,6 +268,32 @@ fn asked(mut sweep: Sweep, options: &SweepOptions) -> Result<Sweep, Error> {
 
 /// Keys that a sweep sets itself for each of its runs.
 const OWN: [&str; 2] = ["run.seeds", "sweep"];
+
+/// Structures of a model are compared over the same bytes, unless something else was asked for: how the workload begins, or another
+/// model for each variant.
+fn usual(vary: &[Axis], base: &Experiment) -> Result<Vec<Setting>, Error> {
+    let keys = axis_keys(vary)?;
+    let varies = |key: &str| keys.iter().any(|varied| is_in(varied, key));
+    let others = ["workload.cut", "workload.prefill", "workload.load", "workload.source"];
+    let workload = &base.workload;
+    let is_stated = workload.cut.is_some() || others.into_iter().any(varies);
+    if !varies("workload.structure") || is_stated || !workload.can_be_cut() {
+        return Ok(Vec::new());
+    }
+    "workload.cut=trace".parse().map(|setting| vec![setting]).map_err(Error::usage)
+}
+
+/// The keys of all axes, with their whole names.
+fn axis_keys(vary: &[Axis]) -> Result<Vec<String>, Error> {
+    let mut keys = Vec::new();
+    for axis in vary {
+        for (key, value) in axis.points.first().iter().flat_map(|point| &point.values) {
+            let setting: Setting = format!("{key}={value}").parse().map_err(Error::usage)?;
+            keys.extend(setting.keys().map(ToOwned::to_owned));
+        }
+    }
+    Ok(keys)
+}
 
 /// Refuses axes over keys that the sweep sets itself, and axes that vary one key under two names, of which only one would hold.
 fn refuse_twice(vary: &[Axis]) -> Result<(), Error> {

@@ -406,3 +406,49 @@ fn probes_are_an_objective() {
     let answer = std::fs::read_to_string(found.folder.join("results.csv")).unwrap();
     assert!(!answer.contains("queue_delay_p50_ms.up.probe"), "what probes wait is no queue delay");
 }
+
+/// The experiments of the cells of a sweep, resolved.
+fn resolved(found: &Swept) -> Vec<String> {
+    let cells = std::fs::read_dir(found.folder.join("cells")).unwrap().map(|cell| cell.unwrap().path());
+    cells.map(|cell| std::fs::read_to_string(cell.join("run.json")).unwrap()).collect()
+}
+
+#[test]
+fn structures_of_a_model_are_cut_from_a_longer_workload() {
+    let folder = tempfile::tempdir().unwrap();
+    let waits = EXCHANGES.replace("think-ms = 50.0", "think-ms = 900.0");
+    let at = |name: &str, keys: &str, vary: &str| {
+        let file = folder.path().join(format!("{name}.toml"));
+        std::fs::write(&file, format!("{waits}{keys}")).unwrap();
+        let asked = SweepOptions {
+            run: RunOptions::to(folder.path().join(name)),
+            vary: vec![Quantity::of(vary)],
+            seeds: Some(1),
+            ..SweepOptions::default()
+        };
+        swept(&file, &asked).unwrap()
+    };
+    let structures = "structure=a-t-b-t,a-b,block-concurrent";
+    let cut = at("cut", "workload.cut-after = \"20s\"\n", structures);
+    let is_cut = |text: &String| text.contains("cut = \\\"trace\\\"") && text.contains("\"trace_cut\"");
+    assert!(resolved(&cut).iter().all(is_cut), "{:?}", resolved(&cut).first());
+    let told =
+        "cut like a trace after 20s of the model, as sweeps over structures are unless workload.cut says otherwise; ";
+    assert!(cut.answer.workload.starts_with(told), "{}", cut.answer.workload);
+    let differs = |found: &Swept| found.answer.warnings.iter().any(|told| told.warning.starts_with("bytes differ: "));
+    assert!(!differs(&cut), "{:?}", cut.answer.warnings);
+    // What was asked for stays, and other axes leave the workload as it is.
+    for (name, keys, vary) in [
+        ("none", "workload.cut = \"none\"\n", structures),
+        ("rates", "", "rate=3mbit,6mbit"),
+        ("both", "", "structure+workload.cut=a-t-b-t+none,a-b+none"),
+    ] {
+        let found = at(name, keys, vary);
+        assert!(!resolved(&found).iter().any(is_cut), "{name}");
+        assert_eq!((found.answer.workload.as_str(), differs(&found)), ("", false), "{name}");
+    }
+    // Where connections in progress open anew, structures have other bytes left.
+    let prefill = at("prefill", "workload.prefill = \"1s\"\n", structures);
+    assert!(differs(&prefill), "{:?}", prefill.answer.warnings);
+    assert!(!resolved(&prefill).iter().any(is_cut));
+}

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use flowloom_core::play::TraceCut;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, sum};
@@ -31,6 +32,7 @@ use crate::experiment::{DatagramModel, Workload};
 use crate::bits::bits;
 use crate::targets::scratch;
 use crate::warning::Warning;
+use crate::workload::cut::{CutTally, TRACE_CUT, cut_vectors};
 use crate::workload::load;
 use crate::workload::source::{Source, file_name, set_aside};
 
@@ -220,7 +222,7 @@ pub struct Made {
     pub remarks: Vec<String>,
 }
 
-type Vectors = Box<dyn Iterator<Item = Result<ConnectionVector, Error>>>;
+pub type Vectors = Box<dyn Iterator<Item = Result<ConnectionVector, Error>>>;
 
 impl Generation<'_> {
     /// What it is called in titles.
@@ -298,19 +300,28 @@ impl Generation<'_> {
         })
     }
 
-    /// The connections before anything is changed.
-    fn vectors(&self, model: Option<&SourceModel>) -> Result<Vectors, Error> {
+    /// The part of what its model draws that it is, if it is cut out of that.
+    fn trace_cut(&self) -> Result<Option<TraceCut>, Error> {
+        Ok(self.workload.trace_cut(self.length()?).filter(|_| self.workload.model.is_some()))
+    }
+
+    /// The connections before anything is changed. What has to wait on disk does so beside `path`.
+    fn vectors(&self, model: Option<&SourceModel>, path: &Path) -> Result<Vectors, Error> {
         let stop = self.stop.clone();
         let asked = move |vectors: Vectors| -> Vectors {
             Box::new(vectors.map(move |vector| if stop.is_requested() { Err(Error::stopped()) } else { vector }))
         };
         if let Some(model) = model {
+            if let Some(cut) = self.trace_cut()? {
+                let whole = model.vectors_after(self.seed, cut.after(), cut.end());
+                return cut_vectors(asked(Box::new(whole.map(Ok))), cut, &scratch(path));
+            }
             let lead_in = self.workload.prefill().shift();
             return Ok(asked(Box::new(model.vectors_after(self.seed, lead_in, self.length()?).map(Ok))));
         }
-        let path = self.base.and_then(|base| base.path.as_ref());
-        let path = path.ok_or_else(|| Error::usage("[workload] names no source and no model"))?;
-        let reader = WorkloadReader::open(path).map_err(Error::new)?;
+        let source = self.base.and_then(|base| base.path.as_ref());
+        let source = source.ok_or_else(|| Error::usage("[workload] names no source and no model"))?;
+        let reader = WorkloadReader::open(source).map_err(Error::new)?;
         let jumps = self.clock_jumps();
         let without_jumps = move |vector: ConnectionVector| {
             let start = vector.start.before(jumps.before(vector.start));
@@ -320,8 +331,8 @@ impl Generation<'_> {
     }
 
     /// The connections before anything is changed, flows of datagrams cut at `borders`.
-    fn parts(&self, model: Option<&SourceModel>, borders: Option<Borders>) -> Result<Vectors, Error> {
-        let vectors = self.vectors(model)?;
+    fn parts(&self, model: Option<&SourceModel>, borders: Option<Borders>, path: &Path) -> Result<Vectors, Error> {
+        let vectors = self.vectors(model, path)?;
         Ok(match borders {
             Some(borders) => Box::new(InParts::new(vectors, borders)),
             None => vectors,
@@ -338,13 +349,13 @@ impl Generation<'_> {
     }
 
     /// Learns what must be known of all connections before the first is written.
-    fn surveyed(&self, model: Option<&SourceModel>, length: Duration) -> Result<Surveyed, Error> {
+    fn surveyed(&self, model: Option<&SourceModel>, length: Duration, path: &Path) -> Result<Surveyed, Error> {
         let workload = self.workload;
         let mut found = Surveyed::of(length);
         if workload.load.is_none() && !workload.rtt.is_fitted() && self.variation.is_none() {
             return Ok(found);
         }
-        for vector in self.parts(model, self.borders_of_load(length))? {
+        for vector in self.parts(model, self.borders_of_load(length), path)? {
             let vector = vector?;
             if workload.rtt.is_fitted() && vector.protocol == Protocol::Tcp {
                 found.rtts.extend(vector.min_rtt());
@@ -370,6 +381,7 @@ impl Generation<'_> {
         model: Option<&SourceModel>,
         mut found: Surveyed,
         [of, length]: [Duration; 2],
+        path: &Path,
     ) -> Result<(Option<Placement>, Option<Blocks>), Error> {
         if let Variation::Jitter(by) = variation {
             let starts = Starts::Drawn(Draw::of_jitter(by, of, self.seed));
@@ -379,7 +391,7 @@ impl Generation<'_> {
         let borders = Some(Borders::every(block));
         if found.sends_datagrams {
             (found.begun, found.open) = (Vec::new(), Vec::new());
-            for vector in self.parts(model, borders)? {
+            for vector in self.parts(model, borders, path)? {
                 let vector = vector?;
                 if self.counts(&vector) {
                     found.begin(&vector);
@@ -402,7 +414,7 @@ impl Generation<'_> {
         let mut length = self.length()?;
         let (mut before, mut placement, mut asked, mut blocks) = (None, None, None, None);
         let borders = self.borders_of_load(length);
-        let mut found = self.surveyed(model, length)?;
+        let mut found = self.surveyed(model, length, path)?;
         if let Some(keys) = &workload.load {
             let load = std::mem::replace(&mut found.meter, LoadMeter::new(length)).finish();
             let scaling = keys.scaling(load.payload_rate(load.busier()), self.duration.unwrap_or(length));
@@ -421,7 +433,7 @@ impl Generation<'_> {
         if let Some(variation) = self.variation {
             let of = length;
             length = self.duration.map_or(length, |duration| duration.min(length));
-            (placement, blocks) = self.drawn(variation, model, found, [of, length])?;
+            (placement, blocks) = self.drawn(variation, model, found, [of, length], path)?;
         }
         rtts.sort_unstable();
         let round_trips = workload.rtt.round_trips(&rtts).ok_or_else(|| without_round_trips(workload))?;
@@ -432,12 +444,14 @@ impl Generation<'_> {
         let mut writer = WorkloadWriter::stage(path, replaces).map_err(Error::new)?;
         let (mut tally, mut meter, mut id) = (Tally::default(), LoadMeter::new(length), 0);
         let (mut asked_bytes, mut drawn_bytes) = ([0; 2], [0; 2]);
+        let mut cut = self.trace_cut()?.map(|cut| CutTally::new(cut.after()));
         for vector in placed {
             let vector = vector?;
             if vector.start.since(Time::ZERO) >= length {
                 break;
             }
             add_payload(&mut asked_bytes, &vector);
+            cut.iter_mut().for_each(|cut| cut.add(&vector));
             for mut vector in self.changed(vector, &round_trips) {
                 add_payload(&mut drawn_bytes, &vector);
                 vector.id = id;
@@ -455,7 +469,11 @@ impl Generation<'_> {
             drawn_bytes = load.from.map(|from| from.payload);
         }
         let payload = DrawnPayload::new(asked_bytes, drawn_bytes);
-        let facts = tally.facts(Time::ZERO, self.provenance(before.as_ref(), &load)?, &[]);
+        let mut provenance = self.provenance(before.as_ref(), &load)?;
+        if let Some(cut) = cut {
+            provenance.options.insert(TRACE_CUT.to_owned(), json!(cut.facts()));
+        }
+        let facts = tally.facts(Time::ZERO, provenance, &[]);
         let (mut capture, traffic) = self.capture(facts.capture, &load)?;
         let remarks = model.map_or_else(Vec::new, |model| model.remarks(load.duration));
         capture.warnings.extend(remarks.iter().cloned());
@@ -473,10 +491,11 @@ impl Generation<'_> {
         length: Duration,
         path: &Path,
     ) -> Result<Vectors, Error> {
-        let Some(Placement { starts, borders, wraps_at }) = placement else { return self.vectors(model) };
+        let Some(Placement { starts, borders, wraps_at }) = placement else { return self.vectors(model, path) };
         let mut sorter = Sorter::in_folder(&scratch(path));
-        let counted =
-            self.parts(model, *borders)?.filter(|vector| vector.as_ref().map_or(true, |vector| self.counts(vector)));
+        let counted = self
+            .parts(model, *borders, path)?
+            .filter(|vector| vector.as_ref().map_or(true, |vector| self.counts(vector)));
         let record_end = self.base.map(|_| self.length()).transpose()?.map(|length| Time::ZERO + length);
         let end = Time::ZERO + length;
         for (index, vector) in (0..).zip(counted) {

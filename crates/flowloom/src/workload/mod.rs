@@ -1,5 +1,6 @@
 //! Workloads: read from any form, extracted, drawn from models, changed, and kept beside a run.
 
+pub(crate) mod cut;
 pub(crate) mod generation;
 pub(crate) mod hosts;
 pub(crate) mod load;

@@ -9,7 +9,7 @@ use flowloom_core::record::Series;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, sum};
 use flowloom_models::{Variation, offered};
-use flowloom_report::facts::DrawnPayload;
+use flowloom_report::facts::{DrawnPayload, TraceCutFacts};
 use flowloom_store::addresses::AddressBook;
 use flowloom_store::manifest;
 use flowloom_store::run_folder::stand_in;
@@ -24,6 +24,7 @@ use crate::input::Kind;
 use crate::run::pipeline::Read;
 use crate::targets::folder;
 use crate::warning::Warning;
+use crate::workload::cut::TRACE_CUT;
 use crate::workload::generation::{Blocks, Generation};
 use crate::workload::hosts::HostOptions;
 use crate::workload::load;
@@ -156,6 +157,12 @@ impl Source {
         made_as.and_then(|workload| workload.get("model")).is_some_and(|model| !model.is_null())
     }
 
+    /// How it was cut out of a longer one, if it was.
+    pub fn trace_cut(&self) -> Option<TraceCutFacts> {
+        let facts = self.facts.provenance.options.get(TRACE_CUT)?;
+        serde_json::from_value(facts.clone()).ok()
+    }
+
     /// Whether it is a draw with `variation`: of a workload too short for two blocks, none is made.
     pub fn is_draw(&self, variation: Option<Variation>) -> bool {
         match variation {
@@ -264,7 +271,7 @@ impl Source {
 }
 
 /// Round-trip time of connections in a workload without a single sample.
-const UNKNOWN_RTT: Duration = Duration::from_millis(100);
+pub const UNKNOWN_RTT: Duration = Duration::from_millis(100);
 
 /// The bytes of each bin of `series`, or of those in a `part` of its time, of which bins at its borders have their share; with the start of
 /// the bin, which is not before the part.

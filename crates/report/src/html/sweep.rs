@@ -113,6 +113,7 @@ fn facts(answer: &SweepAnswer) -> Markup {
                     (baseline.compared_metrics[1]) " of " (baseline.compared_metrics[0]) " metrics the same)"
                 }
             }
+            @if !answer.workload.is_empty() { li { span { "workload" } (answer.workload) } }
             li { span { "link" } (answer.link) }
             li { span { "seeds" } (seeds) @if answer.looks.len() > 1 { ", look " (taken) " of " (answer.looks.len()) } }
             li { span { "margin" } (Unit::Share.show(answer.margin)) }

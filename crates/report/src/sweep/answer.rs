@@ -6,7 +6,9 @@ use serde::Serialize;
 
 use flowloom_core::units::three_digits;
 
+use crate::facts::TraceCutFacts;
 use crate::metric::Unit;
+use crate::other_bytes::{REMEDY, ToReplay, other_bytes};
 use crate::scalars::{Better, QUANTITIES, ScalarUnit};
 use crate::statistics::Interval;
 use crate::verdict::{Accounted, Likeness, Plausible};
@@ -54,6 +56,8 @@ pub struct SweepAnswer {
     pub link: String,
     /// How the bytes were replayed, in words.
     pub feedback: String,
+    /// How workloads were cut out of longer ones, in words; empty where they were not.
+    pub workload: String,
 }
 
 /// An axis and its values.
@@ -181,7 +185,8 @@ impl SweepAnswer {
             busier,
             baseline: baseline(grid),
             missing: missing(grid),
-            warnings: warnings(grid),
+            warnings: other_payload(grid).into_iter().chain(warnings(grid)).collect(),
+            workload: workload(grid),
             link: link(grid),
             feedback: feedback(grid),
             variants,
@@ -504,6 +509,40 @@ fn feedback(grid: &Grid) -> String {
         Some(told) => format!("{told} (all seeds of {})", variant.name),
         None => String::new(),
     }
+}
+
+/// Keys on whose axes variants have other bytes because that is what is varied.
+const OF_LOAD: [&str; 4] = ["model", "load", "source", "duration"];
+
+/// Variants that have other bytes to replay than the first one with which they share their places on the axes of the load.
+fn other_payload(grid: &Grid) -> Option<Told> {
+    let is_of_load = |axis: &GridAxis| axis.name.split(['+', '.']).any(|part| OF_LOAD.contains(&part));
+    let place = |variant: &Variant| -> Vec<usize> {
+        let places = grid.axes.iter().zip(&variant.points).filter(|(axis, _)| is_of_load(axis));
+        places.map(|(_, point)| *point).collect()
+    };
+    let bytes = |variant: &Variant| -> Vec<ToReplay> {
+        variant.present().filter_map(|cell| Some((cell.seed, cell.to_replay_bytes?))).collect()
+    };
+    let told = grid.variants.iter().enumerate().find_map(|(index, first)| {
+        let is_first = grid.variants[..index].iter().all(|earlier| place(earlier) != place(first));
+        let others = grid.variants[index + 1..].iter().filter(|other| place(other) == place(first));
+        let others = others.map(|other| (other.name.as_str(), bytes(other)));
+        is_first.then(|| other_bytes((&first.name, &bytes(first)), others)).flatten()
+    });
+    told.map(|told| Told { warning: format!("{told}; {REMEDY}"), variants: Vec::new() })
+}
+
+/// How the workloads were cut out of longer ones, with the share of connections that were open before.
+fn workload(grid: &Grid) -> String {
+    let cells = || grid.variants.iter().flat_map(|variant| variant.present());
+    let cuts: Vec<TraceCutFacts> = cells().filter_map(|cell| cell.trace_cut).collect();
+    let Some(cut) = cuts.first() else { return String::new() };
+    let shares = cuts.iter().map(TraceCutFacts::share);
+    let mean = shares.sum::<f64>() / cuts.len() as f64;
+    let is_usual = grid.axes.iter().any(|axis| axis.name.split(['+', '.']).any(|part| part == "structure"));
+    let usual = if is_usual { ", as sweeps over structures are unless workload.cut says otherwise" } else { "" };
+    format!("{}{usual}; {}", cut.words(), TraceCutFacts::share_words(mean))
 }
 
 /// The network of the control, and rates that differ from its.

@@ -8,6 +8,7 @@ use flowloom_core::record::QueueFate;
 use flowloom_store::run_folder::Point;
 
 use crate::conclusion::Conclusion;
+use crate::facts::TraceCutFacts;
 use crate::loops::Feedback;
 use crate::metric::Metric;
 use crate::run::Run;
@@ -38,6 +39,12 @@ pub struct Cell {
     pub compared_metrics: [u64; 2],
     /// Which bytes were sent in a closed loop.
     pub feedback: Feedback,
+    /// Payload bytes of the TCP connections that it was to replay; null where only sources sent, and in runs of earlier versions.
+    #[serde(default)]
+    pub to_replay_bytes: Option<u64>,
+    /// How its workload was cut out of a longer one; null of workloads that were not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_cut: Option<TraceCutFacts>,
 }
 
 /// A scalar.
@@ -103,6 +110,8 @@ impl Cell {
             connections: 0,
             compared_metrics: [0; 2],
             feedback: Feedback::default(),
+            to_replay_bytes: None,
+            trace_cut: None,
         }
     }
 
@@ -142,6 +151,8 @@ impl Cell {
             connections: summary.connections.started,
             compared_metrics: [card.count() as u64, same as u64],
             feedback: summary.feedback.clone(),
+            to_replay_bytes: run.facts.to_replay_bytes,
+            trace_cut: run.facts.trace_cut,
         }
     }
 }

@@ -42,6 +42,9 @@ pub fn sweep_text(answer: &SweepAnswer, width: usize) -> String {
     if !answer.feedback.is_empty() {
         wrapped(&mut text, "bytes", &answer.feedback, width);
     }
+    if !answer.workload.is_empty() {
+        wrapped(&mut text, "workload", &answer.workload, width);
+    }
     wrapped(&mut text, "link", &answer.link, width);
     wrapped(&mut text, "runs", &runs(answer), width);
     for told in axes(answer) {

@@ -2,6 +2,7 @@
 
 mod cells;
 mod common;
+mod cut;
 mod dumbbell;
 mod link_truth;
 mod losses;

@@ -239,6 +239,7 @@ impl Text for InitiatorRule {
         ("syn-ack", InitiatorRule::SynAck),
         ("port", InitiatorRule::Port),
         ("first-packet", InitiatorRule::FirstPacket),
+        ("cut", InitiatorRule::Cut),
     ];
 }
 

@@ -145,6 +145,7 @@ pub fn vector() -> impl Strategy<Value = ConnectionVector> {
         InitiatorRule::SynAck,
         InitiatorRule::Port,
         InitiatorRule::FirstPacket,
+        InitiatorRule::Cut,
     ]);
     let pattern = prop::sample::select(vec![Pattern::Sequential, Pattern::Concurrent]);
     let close = prop_oneof![side().prop_map(Close::Fin), side().prop_map(Close::Rst), Just(Close::NotSeen)];

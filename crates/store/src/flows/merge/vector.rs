@@ -60,7 +60,7 @@ pub(super) fn vector(
     match rule {
         InitiatorRule::FirstPacket => facts.initiator_first += 1,
         InitiatorRule::Port => facts.initiator_port += 1,
-        InitiatorRule::Syn | InitiatorRule::SynAck => facts.initiator_named += 1,
+        InitiatorRule::Syn | InitiatorRule::SynAck | InitiatorRule::Cut => facts.initiator_named += 1,
     }
     let end = |side: Side| {
         let at = if side == Side::Initiator { initiator } else { 1 - initiator };
