@@ -236,7 +236,7 @@ impl Feedback {
         if WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload)) {
             return runs.first().map(|run| Feedback::of(&run.facts));
         }
-        let payload = |run: &Run| run.facts.original.as_ref().map(|original| original.payload.clone());
+        let payload = |run: &Run| run.facts.original.as_ref().map(|original| original.payload);
         let released: Option<Vec<u64>> = runs.iter().map(|run| payload(run)?.clocked_bytes).collect();
         let of = sum(runs.iter().map(|run| payload(run).map_or(0, |payload| payload.total().replayed)));
         let clocked_share = released.filter(|_| of > 0).map(|released| sum(released) as f64 / of as f64);

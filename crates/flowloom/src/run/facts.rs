@@ -14,7 +14,7 @@ use flowloom_sim::{Config, LinkConfig, LinkNumber};
 use flowloom_store::workload::{CaptureFacts, CopyFacts, PayloadFacts};
 
 use crate::clock::{self, Stopwatch};
-use crate::experiment::{self, HurstKeys, LossChoice};
+use crate::experiment::{self, Experiment, HurstKeys, LossChoice};
 use crate::input::Kind;
 use crate::run::again;
 use crate::run::changes::changes;
@@ -82,15 +82,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         source: source.name.clone(),
         driver: options.on.name().to_owned(),
         model: if source.path.is_some() { model(plan, source) } else { String::new() },
-        network: format!(
-            "{}, {}{}, {} propagation, {}{}",
-            plan.experiment.network.kind(),
-            config.bottleneck.rate,
-            of_load(&plan.experiment, source, senders.sends_datagrams()),
-            config.bottleneck.delay,
-            plan.experiment.network.bottleneck.queue,
-            plan.experiment.network.additions()
-        ),
+        network: network(&plan.experiment, config, &of_load(&plan.experiment, source, senders.sends_datagrams())),
         seed,
         window_ns: Some([planned.start, end]),
         planned_window_ns: (is_cut && !is_of_program).then_some([planned.start, planned.end]),
@@ -135,6 +127,18 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         topology: Some(topology),
         live: observed.zip(live.as_ref()).map(|(observed, options)| live::facts(observed, options)),
     }
+}
+
+/// The network in words; `of_load` says what its rate is of.
+fn network(experiment: &Experiment, config: &Config, of_load: &str) -> String {
+    format!(
+        "{}, {}{of_load}, {} propagation, {}{}",
+        experiment.network.kind(),
+        config.bottleneck.rate,
+        config.bottleneck.delay,
+        experiment.network.bottleneck.queue,
+        experiment.network.additions()
+    )
 }
 
 /// What reading the original warned of, without what the run doubts itself.

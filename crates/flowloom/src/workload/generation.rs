@@ -564,7 +564,7 @@ impl Generation<'_> {
             // Every draw has the link of what it is drawn from (methods M.5): all of the original, or the part whose starts are moved.
             let [begin, end] = [self.workload.prefill_length(), load.duration].map(|time| Time::ZERO + time);
             let is_part = begin > Time::ZERO || load.duration.as_nanos() < of.duration_ns;
-            let part = (variation != Variation::Blocks && is_part && begin < end).then(|| begin..end);
+            let part = (variation != Variation::Blocks && is_part && begin < end).then_some(begin..end);
             let offered = base.link_load(self.workload.datagrams, part.as_ref())?;
             let offered = offered.map(|(bytes, time)| {
                 let share = load.duration.as_secs_f64() / time.max(Duration::from_nanos(1)).as_secs_f64();

@@ -43,7 +43,7 @@ fn a_connection_opened_before_has_no_handshake() {
     for (id, starts, bytes) in [(0, at(500), 31_600), (1, at(0), 1_600)] {
         let packets = packets(&log, id);
         let is_syn = |packet: &&PacketRecord| Flags(packet.flags).syn();
-        assert!(!packets.iter().any(|packet| is_syn(packet)), "{id}: no handshake on the link");
+        assert!(!packets.iter().any(is_syn), "{id}: no handshake on the link");
         let [first, last] = [packets[0], packets[packets.len() - 1]];
         assert!(first.payload_bytes > 0, "{id}: the first packet is data");
         // One that is in progress when the run begins is at most a handshake late.
@@ -63,7 +63,7 @@ fn several() -> Vec<ConnectionVector> {
     let mut numbers = Stream::new(36, Purpose::ReferenceConnections, 0);
     let mut connection = |id: u64| {
         let mut draw = |most: f64| most.powf(numbers.uniform());
-        let pattern = if id % 5 == 0 { Pattern::Concurrent } else { Pattern::Sequential };
+        let pattern = if id.is_multiple_of(5) { Pattern::Concurrent } else { Pattern::Sequential };
         let adus: Vec<_> = (0..2 + id % 7)
             .map(|place| {
                 let (side, most) = if place % 2 == 0 { (Initiator, 5_000.0) } else { (Acceptor, 5_000_000.0) };
