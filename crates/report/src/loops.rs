@@ -12,8 +12,6 @@ use flowloom_store::workload::{FlowFacts, TrafficFacts, WorkloadFacts};
 
 use crate::facts::Facts;
 use crate::metric::Unit;
-use crate::run::Run;
-use crate::workload_mark::WorkloadMark;
 
 /// What bytes are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -228,20 +226,6 @@ impl Feedback {
         let original = facts.original.as_ref().and_then(|original| original.loops.clone());
         let clocked_share = facts.original.as_ref().and_then(|original| original.payload.clocked_share());
         Feedback { original, sources: SourceLoops::of(facts), clocked_share }
-    }
-
-    /// That of several runs of one experiment: of runs that replay one draw of a workload that of any, of draws the bytes of all. `None`
-    /// without runs.
-    pub(crate) fn of_runs(runs: &[Run]) -> Option<Feedback> {
-        if WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload)) {
-            return runs.first().map(|run| Feedback::of(&run.facts));
-        }
-        let payload = |run: &Run| run.facts.original.as_ref().map(|original| original.payload);
-        let released: Option<Vec<u64>> = runs.iter().map(|run| payload(run)?.clocked_bytes).collect();
-        let of = sum(runs.iter().map(|run| payload(run).map_or(0, |payload| payload.total().replayed)));
-        let clocked_share = released.filter(|_| of > 0).map(|released| sum(released) as f64 / of as f64);
-        let all = runs.iter().map(|run| Feedback::of(&run.facts)).reduce(|all, more| all.plus(&more))?;
-        Some(Feedback { clocked_share, ..all })
     }
 
     /// The bytes of two draws; which share the clock releases is not known of both.

@@ -4,11 +4,13 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use flowloom_core::workload::sum;
 use flowloom_store::run_folder::Point;
 
 use crate::compare::FEWEST_REPLICATIONS;
 use crate::conclusion::Conclusion;
 use crate::directions::Directions;
+use crate::loops::Feedback;
 use crate::metric::Metric;
 use crate::run::Run;
 use crate::statistics::{Estimate, Interval, Statistic};
@@ -140,6 +142,22 @@ pub fn over_seeds_text(runs: &[Run]) -> String {
         let _ = writeln!(text, "  an interval needs {FEWEST_REPLICATIONS} seeds");
     }
     text
+}
+
+impl Feedback {
+    /// That of several runs of one experiment: of runs that replay one draw of a workload that of any, of draws the bytes of all. `None`
+    /// without runs.
+    pub(crate) fn of_runs(runs: &[Run]) -> Option<Feedback> {
+        if WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload)) {
+            return runs.first().map(|run| Feedback::of(&run.facts));
+        }
+        let payload = |run: &Run| run.facts.original.as_ref().map(|original| original.payload);
+        let released: Option<Vec<u64>> = runs.iter().map(|run| payload(run)?.clocked_bytes).collect();
+        let of = sum(runs.iter().map(|run| payload(run).map_or(0, |payload| payload.total().replayed)));
+        let clocked_share = released.filter(|_| of > 0).map(|released| sum(released) as f64 / of as f64);
+        let all = runs.iter().map(|run| Feedback::of(&run.facts)).reduce(|all, more| all.plus(&more))?;
+        Some(Feedback { clocked_share, ..all })
+    }
 }
 
 #[cfg(test)]
