@@ -20,6 +20,8 @@ pub fn cut_out(vector: ConnectionVector, cut: TraceCut, unknown_rtt: Duration) -
 
 #[cfg(test)]
 mod tests {
+    use flowloom_core::play::ReplayModel;
+
     use super::*;
     use crate::generate::steady::Steady;
 
@@ -31,7 +33,7 @@ mod tests {
             vectors.iter().flat_map(|vector| &vector.adus).map(|adu| u64::from(adu.packets.unwrap_or(1))).sum()
         };
         let whole: Vec<ConnectionVector> = model.constant(1, secs(100)).collect();
-        let cut = TraceCut::new(secs(60), secs(30));
+        let cut = TraceCut::new(secs(60), secs(30), ReplayModel::AIKAT_2010);
         let inside: Vec<ConnectionVector> =
             whole.iter().filter_map(|flow| cut_out(flow.clone(), cut, secs(1))).collect();
         assert!(sent(&whole).abs_diff(1_000) <= 1 && sent(&inside).abs_diff(300) <= 1, "{}", sent(&inside));

@@ -3,7 +3,7 @@
 
 use crate::play::prefill::seen;
 use crate::play::remains::{Passage, Passages, keep_rest, keep_until};
-use crate::play::waits::Waits;
+use crate::play::waits::{ReplayModel, Waits};
 use crate::time::{Duration, Time};
 use crate::workload::{Adu, Close, ConnectionVector, InitiatorRule, Pattern, PerSide, Side};
 
@@ -23,8 +23,8 @@ const ASSUMED_WINDOW: u64 = 1 << 16;
 /// ([`ConnectionVector::opened_before`]). One that is idle throughout leaves no packet, and is not there. What would begin after the part
 /// ends is left out: a connection that is in progress then does not close.
 ///
-/// A connection gets as far as it does with nothing in its way: no queue, no loss, its own round-trip time and its own windows, and all
-/// of its waits. An end sends what its window allows in one burst each round trip. The window begins with ten segments, and doubles up to
+/// A connection gets as far as it does with nothing in its way: no queue, no loss, its own round-trip time and its own windows, and those
+/// of its waits that are replayed. An end sends what its window allows in one burst each round trip. The window begins with ten segments, and doubles up to
 /// the receive window of the other end; after an idle time of more than a timeout it begins anew. Left out are delayed acknowledgements,
 /// which hold the window back, the time that a link takes for a burst, and the window in congestion avoidance, since nothing is lost. Where
 /// a monitor saw when the data passed, they pass as it saw them.
@@ -32,12 +32,14 @@ const ASSUMED_WINDOW: u64 = 1 << 16;
 pub struct TraceCut {
     after: Duration,
     length: Duration,
+    replay: ReplayModel,
 }
 
 impl TraceCut {
-    /// The part of this length that begins so long `after` the workload does.
-    pub const fn new(after: Duration, length: Duration) -> TraceCut {
-        TraceCut { after, length }
+    /// The part of this length that begins so long `after` the workload does, with connections as far as in a replay of their waits under
+    /// `replay`.
+    pub const fn new(after: Duration, length: Duration, replay: ReplayModel) -> TraceCut {
+        TraceCut { after, length, replay }
     }
 
     /// When the part begins.
@@ -57,7 +59,7 @@ impl TraceCut {
         if vector.start >= end {
             return None;
         }
-        let mut passages = unconstrained(&vector, unknown_rtt);
+        let mut passages = unconstrained(&vector, unknown_rtt, &self.replay);
         let closes = passages.closes;
         let open = end.since(vector.start);
         keep_until(&mut vector, &mut passages, open);
@@ -81,26 +83,36 @@ impl TraceCut {
 }
 
 /// When everything of a connection passes the monitor with nothing in its way.
-pub fn unconstrained(vector: &ConnectionVector, unknown_rtt: Duration) -> Passages {
+pub fn unconstrained(vector: &ConnectionVector, unknown_rtt: Duration, replay: &ReplayModel) -> Passages {
     let rtt = vector.min_rtt().unwrap_or(unknown_rtt);
-    let mut free = Free::new(vector, rtt);
+    let mut free = Free::new(vector, rtt, replay);
     let adus = seen(vector).unwrap_or_else(|| vector.adus.iter().map(|adu| free.pass(adu)).collect());
     let last = (0..adus.len()).max_by_key(|place| adus[*place].last);
     let closes = match vector.close {
         Close::Fin(side) | Close::Rst(side) => {
             let (passed, sender) = last.map_or((rtt, None), |place| (adus[place].last, Some(vector.adus[place].side)));
-            let wait = vector.t_close.unwrap_or_default();
-            Some(if sender == Some(side) { passed + wait } else { free.answered(side, passed, wait) })
+            let wait = vector.t_close.filter(|_| replay.t_close).unwrap_or_default();
+            Some(match sender == Some(side) {
+                true => passed + wait,
+                false => free.answered(side, passed, |waits, transit| waits.corrected(wait, transit)),
+            })
         }
         Close::NotSeen => None,
     };
     Passages { adus, closes }
 }
 
+/// What a receive window lets pass at once: whole segments, since no window cuts one short that is two segments wide or more (RFC 9293
+/// section 3.8.6.2.1).
+const fn whole_segments(window: u64, mss: u64) -> u64 {
+    if window >= 2 * mss { window - window % mss } else { window }
+}
+
 /// When each end can send its next data, and how much of it at once.
 struct Free<'a> {
     vector: &'a ConnectionVector,
     rtt: Duration,
+    replay: &'a ReplayModel,
     /// When its next data can pass the monitor.
     at: PerSide<Duration>,
     /// Its window of congestion, in bytes.
@@ -111,29 +123,37 @@ struct Free<'a> {
 
 impl<'a> Free<'a> {
     /// After the handshake.
-    fn new(vector: &'a ConnectionVector, rtt: Duration) -> Free<'a> {
+    fn new(vector: &'a ConnectionVector, rtt: Duration, replay: &'a ReplayModel) -> Free<'a> {
         let window = INITIAL_SEGMENTS * vector.agreed_mss();
         let at = PerSide { initiator: rtt, acceptor: rtt };
-        let mut free = Free { vector, rtt, at, window: PerSide { initiator: window, acceptor: window }, last: at };
-        let lead_in = |side: Side| vector.ends[side].lead_in.unwrap_or_default();
+        let mut free =
+            Free { vector, rtt, replay, at, window: PerSide { initiator: window, acceptor: window }, last: at };
+        let lead_in = |side: Side| vector.ends[side].lead_in.filter(|_| replay.lead_in).unwrap_or_default();
         // The acceptor's end of the handshake lies beyond the monitor.
-        free.at.acceptor = free.answered(Side::Acceptor, rtt, lead_in(Side::Acceptor));
+        free.at.acceptor =
+            free.answered(Side::Acceptor, rtt, |waits, transit| waits.corrected(lead_in(Side::Acceptor), transit));
         free.at.initiator += lead_in(Side::Initiator);
         free
     }
 
-    /// When data of `side` passes that waits for what passed at `passed` from the other end, in a replay that takes the transit out of
-    /// the wait where it is known.
-    fn answered(&self, side: Side, passed: Duration, wait: Duration) -> Duration {
+    /// When something of `side` passes that waits for what passed at `passed` from the other end, so long as `replayed` says of the transit
+    /// that the wait contains.
+    fn answered(
+        &self,
+        side: Side,
+        passed: Duration,
+        replayed: impl Fn(&Waits, Option<Duration>) -> Duration,
+    ) -> Duration {
         let transit = self.vector.ends[side].min_transit;
-        passed + Waits::CORRECTED.replayed(wait, transit) + transit.unwrap_or(self.rtt / 2)
+        passed + replayed(&self.replay.waits, transit) + transit.unwrap_or(self.rtt / 2)
     }
 
     /// Lets the next ADU pass.
     fn pass(&mut self, adu: &Adu) -> Passage {
         let side = adu.side;
         let first = self.at[side];
-        let limit = self.vector.window(side.other()).unwrap_or(ASSUMED_WINDOW);
+        let limit =
+            whole_segments(self.vector.window(side.other()).unwrap_or(ASSUMED_WINDOW), self.vector.agreed_mss());
         if first.saturating_sub(self.last[side]) > self.rtt + IDLE {
             self.window[side] = self.window[side].min(INITIAL_SEGMENTS * self.vector.agreed_mss());
         }
@@ -146,9 +166,10 @@ impl<'a> Free<'a> {
         }
         self.last[side] = passage.last;
         let wait = adu.wait.unwrap_or_default();
-        self.at[side] = passage.last + wait;
+        self.at[side] = passage.last + self.replay.waits.replayed(wait, None);
         if self.vector.pattern == Pattern::Sequential {
-            self.at[side.other()] = self.answered(side.other(), passage.last, wait);
+            let replayed = |waits: &Waits, transit| waits.replayed(wait, transit);
+            self.at[side.other()] = self.answered(side.other(), passage.last, replayed);
         }
         passage
     }
@@ -162,7 +183,8 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
     const SECS: fn(u64) -> Duration = Duration::from_secs;
     /// The hour of these tests: 100 s of a workload, after 1,000 s.
-    const HOUR: TraceCut = TraceCut::new(Duration::from_secs(1_000), Duration::from_secs(100));
+    const HOUR: TraceCut = TraceCut::new(Duration::from_secs(1_000), Duration::from_secs(100), REPLAY);
+    const REPLAY: ReplayModel = ReplayModel::with_waits(Waits::CORRECTED);
 
     fn at(milliseconds: u64) -> Time {
         Time::ZERO + MS(milliseconds)
@@ -224,7 +246,7 @@ mod tests {
 
     #[test]
     fn data_pass_in_windows_a_round_trip_apart() {
-        let passages = unconstrained(&epochs(0), MS(100));
+        let passages = unconstrained(&epochs(0), MS(100), &REPLAY);
         let times: Vec<_> = passages.adus.iter().map(|adu| (adu.first, adu.last)).collect();
         // The request after the handshake. The response in 10, 20, 40 and 30 kB. The second request after it has come and 30 s.
         let response = MS(100 + 10_000);
@@ -233,6 +255,34 @@ mod tests {
         assert_eq!(passages.closes, Some(last + MS(30_000)));
         let before = |time| passages.adus[1].before(response + MS(time));
         assert_eq!([0, 1, 100, 101, 201, 300, 301].map(before), [0, 10_000, 10_000, 30_000, 70_000, 70_000, 100_000]);
+    }
+
+    #[test]
+    fn windows_pass_in_whole_segments() {
+        assert_eq!(
+            [1_000, 2_919, 2_920, 4_096, 65_536].map(|window| whole_segments(window, 1_460)),
+            [1_000, 2_919, 2_920, 2_920, 64_240]
+        );
+        let mut narrow = vector(0, Pattern::Sequential, &[(I, 10_000, None)]);
+        narrow.ends.acceptor.max_window = Some(2_999);
+        let passage = unconstrained(&narrow, MS(100), &REPLAY).adus[0];
+        assert_eq!((passage.first, passage.last), (MS(100), MS(500)), "in five windows of two segments");
+    }
+
+    /// A wait of 300 ms, which contains a transit of 40, and one of 2 s.
+    #[test]
+    fn waits_are_those_that_are_replayed() {
+        let vector = vector(0, Pattern::Sequential, &[(I, 1, Some(300)), (A, 1, Some(2_000)), (I, 1, None)]);
+        let firsts = |waits| -> Vec<u64> {
+            let passages = unconstrained(&vector, MS(100), &ReplayModel::with_waits(waits));
+            passages.adus.iter().map(|adu| adu.first.as_nanos() / 1_000_000).collect()
+        };
+        assert_eq!(firsts(Waits::CORRECTED), [100, 400, 2_400]);
+        assert_eq!(
+            firsts(Waits::PUBLISHED),
+            [100, 140, 2_200],
+            "and the way of the response's end, 40 ms, or of the request's, 60"
+        );
     }
 
     #[test]
@@ -294,7 +344,7 @@ mod tests {
 
     #[test]
     fn an_adu_may_be_in_transit_at_both_cuts() {
-        let second = TraceCut::new(SECS(1_000), MS(150));
+        let second = TraceCut::new(SECS(1_000), MS(150), REPLAY);
         let vector = second.cut(epochs(1_000_000 - 10_250), MS(100)).unwrap();
         // A burst at 50 ms of 40 kB; the last one comes at the end.
         assert_eq!(facts(&vector), (50, vec![(A, 40_000, None)], [None, Some(0)], true, false));
@@ -316,7 +366,7 @@ mod tests {
         for length in [7, 90, 333, 1_001, 9_999, 40_000] {
             let mut sum = [0; 2];
             for part in 0..=50_000 / length {
-                let part = TraceCut::new(MS(part * length), MS(length)).cut(epochs(5), MS(100));
+                let part = TraceCut::new(MS(part * length), MS(length), REPLAY).cut(epochs(5), MS(100));
                 for side in Side::BOTH {
                     sum[side as usize] += part.as_ref().map_or(0, |part| part.bytes(side));
                 }

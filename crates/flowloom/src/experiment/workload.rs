@@ -193,7 +193,9 @@ impl Workload {
     /// The part of a longer workload that it is, of this length; `None` where it is a whole one.
     pub fn trace_cut(&self, length: Duration) -> Option<TraceCut> {
         let after = self.cut_after.as_ref().map_or(USUAL_CUT_AFTER, |after| after.value);
-        (self.cut == Some(CutChoice::Trace)).then(|| TraceCut::new(after, length))
+        // As the control is replayed, whatever becomes of the structure and the round-trip times.
+        let control = Workload { structure: Structure::default(), rtt: Rtt::default(), ..self.clone() };
+        (self.cut == Some(CutChoice::Trace)).then(|| TraceCut::new(after, length, control.replay_model()))
     }
 
     /// How long the workload goes on before the run begins.

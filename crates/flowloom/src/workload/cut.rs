@@ -9,6 +9,7 @@ use flowloom_core::workload::{ConnectionVector, Protocol};
 use flowloom_models::cut_out;
 use flowloom_report::facts::TraceCutFacts;
 use flowloom_store::formats::Sorter;
+use flowloom_store::workload::WorkloadFacts;
 
 use crate::error::Error;
 use crate::workload::generation::Vectors;
@@ -17,6 +18,11 @@ use crate::workload::source::UNKNOWN_RTT;
 
 /// Under this name a workload says how it was cut, beside the options that it was made with.
 pub const TRACE_CUT: &str = "trace_cut";
+
+/// How a workload was cut out of a longer one, by what it says about itself; `None` if it was not.
+pub fn trace_cut(facts: &WorkloadFacts) -> Option<TraceCutFacts> {
+    serde_json::from_value(facts.provenance.options.get(TRACE_CUT)?.clone()).ok()
+}
 
 /// What of `vectors`, which come in the order of their starts, passes in the part `cut`: in the order of the new starts, with dense ids.
 /// Those in progress when the part begins are sorted; what does not fit in memory waits in the folder `scratch`.
@@ -129,8 +135,7 @@ mod tests {
         };
         let made = generation.write(&path, false).unwrap();
         let vectors = WorkloadReader::open(&path).unwrap().map(Result::unwrap).collect();
-        let facts =
-            made.facts.provenance.options.get(TRACE_CUT).map(|facts| serde_json::from_value(facts.clone()).unwrap());
+        let facts = trace_cut(&made.facts);
         Drawn { vectors, facts }
     }
 

@@ -16,7 +16,7 @@ use flowloom_models::{
     Borders, Counted, Draw, InParts, Load, LoadMeter, Method, RoundTrips, ScalingPlan, Structure, Survey, Variation,
     block_length, close_as_observed, fix_windows, offered, settle, unsettle, until, wrapped,
 };
-use flowloom_report::facts::DrawnPayload;
+use flowloom_report::facts::{DrawnPayload, TraceCutFacts};
 use flowloom_store::formats::{Sorter, Tally};
 use flowloom_store::silence::ClockJumps;
 use flowloom_store::workload::{
@@ -32,7 +32,7 @@ use crate::experiment::{DatagramModel, Workload};
 use crate::bits::bits;
 use crate::targets::scratch;
 use crate::warning::Warning;
-use crate::workload::cut::{CutTally, TRACE_CUT, cut_vectors};
+use crate::workload::cut::{CutTally, TRACE_CUT, cut_vectors, trace_cut};
 use crate::workload::load;
 use crate::workload::source::{Source, file_name, set_aside};
 
@@ -665,7 +665,8 @@ pub fn load_json(load: &Load) -> Value {
 impl Made {
     /// Load and arrivals, with what they were before if they were changed: lines of the answer.
     pub fn text(&self) -> String {
-        let mut text = String::new();
+        let cut = trace_cut(&self.facts).map(|cut| (cut.words(), TraceCutFacts::share_words(cut.share())));
+        let mut text = cut.map_or_else(String::new, |(how, before)| format!("  workload    {how}; {before}\n"));
         for side in [LinkSide::Left, LinkSide::Right] {
             let was =
                 self.before.map_or_else(String::new, |before| format!(", before {}", bits(before.payload_rate(side))));

@@ -24,7 +24,7 @@ use crate::input::Kind;
 use crate::run::pipeline::Read;
 use crate::targets::folder;
 use crate::warning::Warning;
-use crate::workload::cut::TRACE_CUT;
+use crate::workload::cut::trace_cut;
 use crate::workload::generation::{Blocks, Generation};
 use crate::workload::hosts::HostOptions;
 use crate::workload::load;
@@ -159,8 +159,7 @@ impl Source {
 
     /// How it was cut out of a longer one, if it was.
     pub fn trace_cut(&self) -> Option<TraceCutFacts> {
-        let facts = self.facts.provenance.options.get(TRACE_CUT)?;
-        serde_json::from_value(facts.clone()).ok()
+        trace_cut(&self.facts)
     }
 
     /// Whether it is a draw with `variation`: of a workload too short for two blocks, none is made.
