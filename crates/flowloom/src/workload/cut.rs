@@ -12,9 +12,13 @@ use flowloom_store::formats::Sorter;
 use flowloom_store::workload::WorkloadFacts;
 
 use crate::error::Error;
-use crate::workload::generation::Vectors;
 use crate::workload::load;
-use crate::workload::source::UNKNOWN_RTT;
+
+/// Round-trip time of connections in a workload without a single sample.
+pub const UNKNOWN_RTT: Duration = Duration::from_millis(100);
+
+/// Vectors in the order of their starts, or why there are no more.
+pub type Vectors = Box<dyn Iterator<Item = Result<ConnectionVector, Error>>>;
 
 /// Under this name a workload says how it was cut, beside the options that it was made with.
 pub const TRACE_CUT: &str = "trace_cut";

@@ -32,7 +32,7 @@ use crate::experiment::{DatagramModel, Workload};
 use crate::bits::bits;
 use crate::targets::scratch;
 use crate::warning::Warning;
-use crate::workload::cut::{CutTally, TRACE_CUT, cut_vectors, trace_cut};
+use crate::workload::cut::{CutTally, TRACE_CUT, Vectors, cut_vectors, trace_cut};
 use crate::workload::load;
 use crate::workload::source::{Source, file_name, set_aside};
 
@@ -221,8 +221,6 @@ pub struct Made {
     /// What a reader of results should know of its model.
     pub remarks: Vec<String>,
 }
-
-pub type Vectors = Box<dyn Iterator<Item = Result<ConnectionVector, Error>>>;
 
 impl Generation<'_> {
     /// What it is called in titles.

@@ -24,7 +24,7 @@ use crate::input::Kind;
 use crate::run::pipeline::Read;
 use crate::targets::folder;
 use crate::warning::Warning;
-use crate::workload::cut::trace_cut;
+use crate::workload::cut::{UNKNOWN_RTT, trace_cut};
 use crate::workload::generation::{Blocks, Generation};
 use crate::workload::hosts::HostOptions;
 use crate::workload::load;
@@ -268,9 +268,6 @@ impl Source {
         moved.map_err(|error| Error::new(format_args!("{}: {error}", kept.display())))
     }
 }
-
-/// Round-trip time of connections in a workload without a single sample.
-pub const UNKNOWN_RTT: Duration = Duration::from_millis(100);
 
 /// The bytes of each bin of `series`, or of those in a `part` of its time, of which bins at its borders have their share; with the start of
 /// the bin, which is not before the part.
