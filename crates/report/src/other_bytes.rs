@@ -27,7 +27,7 @@ pub fn other_bytes<'a>(
     let (name, of_reference) = reference;
     let apart = |(seed, bytes): &ToReplay| {
         let (_, beside) = of_reference.iter().find(|(known, _)| known == seed)?;
-        Some(*bytes as f64 / (*beside).max(1) as f64 - 1.0)
+        Some((*bytes as f64 - *beside as f64) / (*beside).max(1) as f64)
     };
     let worst = |others: &[ToReplay]| others.iter().filter_map(apart).max_by(|a, b| a.abs().total_cmp(&b.abs()));
     let found = others.into_iter().filter_map(|(other, bytes)| Some((other, worst(&bytes)?)));
