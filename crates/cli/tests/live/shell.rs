@@ -183,7 +183,7 @@ fn connections_are_spread_over_hosts_with_stacks_of_their_own() {
     }
     let _run = one_run();
     let (bench, before) = (Bench::new(), Host::now());
-    let more = "[live]\nhosts = 3\nworkers = 2\n[[sources]]\nkind = \"cbr\"\nname = \"voice\"\ncount = 6\nrate = \"64kbit\"\nrtt = \"20ms\"\n";
+    let more = "[live]\nhosts = 3\nworkers = 2\n[[sources]]\nkind = \"cbr\"\nname = \"voice\"\ncount = 6\nrate = \"64kbit\"\nrtt = \"20ms\"\nstart = \"1s\"\n";
     bench.file("x.toml", (experiment(&demo(), "10s") + more).as_bytes());
     // Connections that were asked for (Tcp ActiveOpens) on a host that connections are on, and on one that they are not.
     let count = "sleep 6; echo $FLOWLOOM_HOST $(grep ^Tcp: /proc/thread-self/net/snmp | tail -1 | cut -d' ' -f6)";

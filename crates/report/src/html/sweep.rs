@@ -268,7 +268,7 @@ fn pair(answer: &SweepAnswer, interaction: &Interaction) -> Markup {
         }
         (scrolled("Interaction", &html! {
             table class="numbers interaction" {
-                (heads([""].into_iter().chain(columns.iter().map(String::as_str))))
+                (heads([interaction.axes[0].as_str()].into_iter().chain(columns.iter().map(String::as_str))))
                 tbody {
                     @for (name, means) in rows.iter().zip(&interaction.means) {
                         tr {
