@@ -50,6 +50,6 @@ mod tests {
         assert_eq!(others(&[("a-b", &[(1, 1_010), (2, 4_950)])]), None, "within 1 %");
         assert_eq!(others(&[("a-b", &[(3, 9_000)])]), None, "no seed is the same");
         let told = others(&[("a-b", &[(1, 1_000), (2, 4_900)]), ("block-sequential", &[(1, 940)])]).unwrap();
-        assert_eq!(told, "bytes differ: block-sequential has 6 % less to replay than a-t-b-t");
+        assert_eq!(told, "bytes differ: block-sequential has 6.00 % less to replay than a-t-b-t");
     }
 }
