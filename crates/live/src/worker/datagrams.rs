@@ -141,6 +141,8 @@ pub struct DatagramEnds {
     payload: Box<[u8]>,
     /// Ends that have come to say nothing more, since this was asked last.
     silent: Vec<Serial>,
+    /// All ends are over, wherever their last datagrams are.
+    is_cut: bool,
     strangers: u64,
 }
 
@@ -202,6 +204,7 @@ impl DatagramEnds {
             ends: BTreeMap::new(),
             payload: vec![0; MOST_BYTES].into(),
             silent: Vec::new(),
+            is_cut: false,
             strangers: 0,
         })
     }
@@ -296,13 +299,15 @@ impl DatagramEnds {
             let sides = [came.from, came.to].map(addresses::side_of);
             let is_inward = sides == [Some(self.orders.side.other()), Some(self.orders.side)];
             let serial = self.addressing.serial(initiator, acceptor).filter(|_| is_inward);
-            let DatagramEnds { ends, sockets, payload, silent, .. } = self;
+            let DatagramEnds { ends, sockets, payload, silent, is_cut, .. } = self;
             let end = serial.and_then(|serial| Some((serial, ends.get_mut(&serial)?)));
             match end.filter(|(_, end)| end.side == role) {
                 Some((serial, end)) => {
                     end.take_in(&came, &now, &sockets[host][role as usize], payload);
                     end.note_silence(serial, silent);
                 }
+                // It was on the way.
+                None if *is_cut && serial.is_some() => {}
                 None => self.strangers += 1,
             }
         }
@@ -321,6 +326,7 @@ impl DatagramEnds {
 
     /// All ends are over: what they were.
     pub fn finish_all(&mut self) -> Vec<EndReport> {
+        self.is_cut = true;
         std::mem::take(&mut self.ends).into_iter().map(|(serial, end)| end.finish(serial)).collect()
     }
 
