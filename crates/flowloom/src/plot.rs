@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use flowloom_report::plot::{DrawError, Form, Offer, Picture, Style, offers_of_runs, offers_of_sweep};
+use flowloom_store::staged;
 
 use crate::context::Stop;
 use crate::error::{Error, nearest};
@@ -90,11 +91,7 @@ pub fn plot(inputs: &[PathBuf], options: &PlotOptions, stop: &Stop) -> Result<Pl
 
 /// Where `path` leads to, however it is written.
 fn place(path: &Path) -> PathBuf {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match (folder.canonicalize(), path.file_name()) {
-        (Ok(folder), Some(name)) => folder.join(name),
-        _ => path.to_owned(),
-    }
+    staged::real(path).and_then(|end| staged::real_path(&end)).unwrap_or_else(|_| path.to_owned())
 }
 
 /// The form of the picture that goes to `output`.

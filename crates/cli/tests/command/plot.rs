@@ -53,7 +53,8 @@ fn figures_of_runs_are_written() {
     with(&["-o", "a.jpeg"]).failed(2, &["a.jpeg", "svg, pdf, png", "--format"]);
     with(&["-o", "-"]).failed(2, &["which form", "--format"]);
     with(&["-o", "none/a.svg"]).failed(1, &["none/a.svg"]);
-    for data in ["b.svg", "./b.svg"] {
+    std::os::unix::fs::symlink("b.svg", bench.path("link")).unwrap();
+    for data in ["b.svg", "./b.svg", "link"] {
         with(&["-o", "b.svg", "--data", data]).failed(2, &["one file"]);
     }
     with(&["-o", "b.svg", "--width", "15"]).failed(2, &["no room", "at least"]);

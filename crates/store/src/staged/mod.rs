@@ -15,7 +15,7 @@ use crate::interrupt::{self, Interrupt};
 mod naming;
 mod target;
 
-pub use naming::{Naming, foreign, named, take_name};
+pub use naming::{Naming, foreign, named, real_path, take_name};
 pub use target::{Target, real};
 
 /// A file that is written under a temporary name beside its target and vanishes unless [`Self::commit`]ted. A target that is a device

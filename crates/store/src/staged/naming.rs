@@ -51,7 +51,10 @@ pub fn take_name(folder: &Path, target: &Path, naming: Naming) -> io::Result<Pat
 }
 
 /// `path` with the folder that it is in as it is without links and detours.
-fn real_path(path: &Path) -> io::Result<PathBuf> {
+///
+/// # Errors
+/// There is no such folder, or the path has no name.
+pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::other("this path has no name to write to"))?;
     Ok(fs::canonicalize(folder_of(path))?.join(name))
 }
