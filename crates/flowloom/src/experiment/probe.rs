@@ -225,3 +225,29 @@ impl Probe {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probe(text: &str) -> Probe {
+        toml::from_str(text).unwrap()
+    }
+
+    /// Of 64 bytes, by hand: 106 on the link as a datagram; 54 each as SYN, acknowledgement and FIN and 118 with data as a request.
+    #[test]
+    fn probes_offer_their_packets_with_headers() {
+        for (text, bytes_each) in [("", 106.0), ("kind = \"requests\"", 280.0), ("kind = \"both\"", 386.0)] {
+            assert_eq!(probe(text).offers(), 8.0 * bytes_each / 0.1, "{text}");
+            assert_eq!(probe(&format!("{text}\nevery = \"10ms\"")).offers(), 8.0 * bytes_each / 0.01, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_too_many_probes_is_enough() {
+        let window = Duration::from_secs(1_001);
+        let told = probe("every = \"1ms\"").check(window).unwrap_err().to_string();
+        assert!(told.contains("1001000 probes") && told.ends_with("give 1001us or more"), "{told}");
+        assert!(probe("every = \"1001us\"").check(window).is_ok());
+    }
+}
