@@ -24,7 +24,7 @@ PROFILE ?= release
 ifeq ($(PROFILE),dev)
 BUILT := target/debug
 build = $(CARGO) test $(TESTS) --no-run
-build_example = $(CARGO) build --workspace --locked --example $(2)
+build_example = $(CARGO) build $(TESTS) --example $(2)
 else
 BUILT := target/release
 build = $(CARGO) build --release --locked -p $(1)
