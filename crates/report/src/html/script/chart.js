@@ -159,10 +159,10 @@ class Chart {
   drawCurve(plot, { line, points, shape, before, after, fit }, { x, y, area }) {
     const at = (point) => `${px(x.to(point.x))},${px(y.to(point.y))}`;
     const edge = (part, side) => part.map((point) => `${px(x.to(point.x))},${px(y.to(point[side]))}`);
-    const area = () => stretches(points).map((part) => `M${edge(part, "high").join("L")}L${edge(part, "low").reverse().join("L")}Z`).join("");
+    const filled = () => stretches(points).map((part) => `M${edge(part, "high").join("L")}L${edge(part, "low").reverse().join("L")}Z`).join("");
     const drawn = (classes, d) => svg("path", { class: classes, "data-role": line.role, d }, plot);
     if (shape === "band") {
-      drawn(`band ${line.class}`, area());
+      drawn(`band ${line.class}`, filled());
       return;
     }
     if (shape === "dots") {
@@ -178,7 +178,7 @@ class Chart {
       return;
     }
     if (points[0].low !== undefined) {
-      svg("path", { class: `band ${line.class}`, d: area() }, plot);
+      svg("path", { class: `band ${line.class}`, d: filled() }, plot);
     }
     const visible = points.filter((point) => point.y > 0 || !y.log);
     let path = "";
