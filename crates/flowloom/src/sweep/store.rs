@@ -107,7 +107,7 @@ pub fn read_cell(folder: &Path) -> Result<(Cell, Manifest), String> {
 #[derive(Clone, Debug, PartialEq)]
 pub enum State {
     /// All that is kept of a run.
-    Whole(Cell),
+    Whole(Box<Cell>),
     /// Nothing, or not the tables that are wanted now.
     Missing,
     /// A part of what was kept; why.
@@ -266,7 +266,7 @@ impl Store {
     /// The cell with this name, if it is there and whole.
     pub fn cell(&self, id: &str) -> Option<Cell> {
         match self.state(id) {
-            State::Whole(cell) => Some(cell),
+            State::Whole(cell) => Some(*cell),
             State::Missing | State::Damaged(_) => None,
         }
     }
@@ -290,7 +290,7 @@ impl Store {
             .iter()
             .filter(|name| self.tables.keeps(name) && **name != OPTIONAL_TABLE)
             .all(|name| manifest.files().contains_key(&format!("{name}.parquet")));
-        if tables_are_there { State::Whole(cell) } else { State::Missing }
+        if tables_are_there { State::Whole(Box::new(cell)) } else { State::Missing }
     }
 
     /// Takes a cell on, so that no other sweep runs it meanwhile; `None` where another has it.

@@ -8,6 +8,9 @@ const SET_A_LIMIT: &str =
 const LEAVE_SHORT_WAITS_OUT: &str = "extract from the packets, or take the published setting, in which short waits are left out: \
      waits = { min = \"500ms\", correct = \"none\" }";
 
+const WHEN_CUT: &str = "its last connections may be incomplete; stop the capturing program before copying, or use --strict to refuse \
+     such captures";
+
 impl Warning {
     /// What to do about it, where something can be done.
     pub fn remedy(&self) -> Option<&'static str> {
@@ -27,10 +30,7 @@ impl Warning {
             Warning::ClockRunsBackwards { .. } => {
                 "waits across such steps are taken as zero; reordercap puts packets in order"
             }
-            Warning::CutCapture { .. } => {
-                "its last connections may be incomplete; stop the capturing program before copying, or use --strict to \
-                 refuse such captures"
-            }
+            Warning::CutCapture { .. } => WHEN_CUT,
             Warning::MissingBytes { .. } => {
                 "capture with fewer losses, or leave such connections out with --missing skip"
             }
