@@ -1,6 +1,7 @@
 //! How work fails: what, where, why, and what to do now, as data.
 
 use std::fmt::{self, Display};
+use std::io;
 use std::path::Path;
 
 pub use flowloom_core::keys::{KeyError, nearest};
@@ -84,6 +85,8 @@ pub struct Error {
     pub hint: Option<String>,
     /// Further errors that were found in the same input.
     pub others: Vec<Error>,
+    /// Whether there was no room left on a disk, which is not the fault of what was being done.
+    pub is_of_full_disk: bool,
 }
 
 impl Error {
@@ -97,7 +100,21 @@ impl Error {
             notes: Vec::new(),
             hint: None,
             others: Vec::new(),
+            is_of_full_disk: false,
         }
+    }
+
+    /// The work could not be done because of `error`. Whether a disk was full is known from the kind of an error of the system, which may be
+    /// its source.
+    pub(crate) fn of(error: impl std::error::Error + 'static) -> Error {
+        let mut sources = std::iter::successors(Some(&error as &(dyn std::error::Error + 'static)), |one| one.source());
+        let is_of_full_disk = sources.any(|one| one.downcast_ref().is_some_and(is_full));
+        Error { is_of_full_disk, ..Error::new(&error) }
+    }
+
+    /// The work could not be done because of what the system says of the file or folder at `path`.
+    pub(crate) fn of_file(path: &Path, error: &io::Error) -> Error {
+        Error { is_of_full_disk: is_full(error), ..Error::new(format_args!("{}: {error}", path.display())) }
     }
 
     /// What was asked for cannot mean anything.
@@ -179,13 +196,9 @@ impl Error {
         Error { place: None, others, ..self }
     }
 
-    /// Whether there was no room left on a disk, which is not the fault of what was being done.
-    pub(crate) fn is_of_full_disk(&self) -> bool {
-        // Errors of files are told in the words of the system, which are the same here.
-        let of_system = [28, 122].map(|number| std::io::Error::from_raw_os_error(number).to_string());
-        let of_kind = [std::io::ErrorKind::StorageFull, std::io::ErrorKind::QuotaExceeded].map(|kind| kind.to_string());
-        let is_told = |text: &str| of_system.iter().chain(&of_kind).any(|words| text.contains(words.as_str()));
-        self.each().any(|error| is_told(&error.cause) || error.notes.iter().any(|note| is_told(note)))
+    /// Whether a full disk is the reason of it or of one of its others.
+    pub(crate) fn has_full_disk(&self) -> bool {
+        self.each().any(|error| error.is_of_full_disk)
     }
 
     /// Says where it is.
@@ -193,6 +206,11 @@ impl Error {
     pub fn at(self, place: Place) -> Error {
         Error { place: Some(Box::new(place)), ..self }
     }
+}
+
+/// Whether the system had no room.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// The place and the cause, the notes and the hint below them; then the other errors.
@@ -241,6 +259,19 @@ mod tests {
         assert_eq!(nearest("fqcodel", &known), Some("fq-codel"));
         assert_eq!(nearest("droptail", &known), Some("drop-tail"));
         assert_eq!(nearest("hierarchical-token-bucket", &known), None);
+    }
+
+    /// By the kind of the system's error, wherever it is in the chain, and not by words.
+    #[test]
+    fn a_full_disk_is_known_by_its_kind() {
+        let full = || io::Error::from_raw_os_error(28);
+        let of_table = |source| flowloom_store::FileError::Write { path: "queue.parquet".into(), source };
+        let of_folder = flowloom_store::run_folder::RunFolderError::File(of_table(full()));
+        assert!(Error::of(of_folder).note("what was recorded is in x").has_full_disk());
+        assert!(Error::usage("x").and([Error::of(of_table(io::ErrorKind::QuotaExceeded.into()))]).has_full_disk());
+        assert!(Error::of_file(Path::new("a"), &full()).has_full_disk());
+        let words = full().to_string();
+        assert!(!Error::new(&words).has_full_disk() && !Error::of(of_table(io::Error::other(words))).has_full_disk());
     }
 
     #[test]

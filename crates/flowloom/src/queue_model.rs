@@ -336,7 +336,7 @@ fn phase_model(
     };
     let model = found.map_err(|error| {
         Error::usage(format_args!("phases from {} to {} cells/s: {error}", three_digits(least), three_digits(most)))
-            .hint("--least and --most, or --boundaries, say where phases begin and end; a Pareto law begins above zero")
+            .hint("--least and --most, or --boundaries, say where phases begin and end; a Pareto distribution begins above zero")
     })?;
     let sojourns = match (options.sojourn, series) {
         (Some(mean), _) => Some(Sojourns::new(&model, mean.as_secs_f64())),

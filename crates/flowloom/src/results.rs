@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use flowloom_report::html::{self, ReportOptions};
 use flowloom_report::{Conclusion, Facts, HostFacts, Run, Variant};
-use flowloom_store::run_folder::{RunFolder, RunFolderError};
+use flowloom_store::manifest::Manifest;
+use flowloom_store::run_folder::{OPTIONAL_TABLE, RunFolder, RunFolderError, TABLES};
 
 use crate::context::Stop;
 use crate::error::Error;
+use crate::sweep::CELL_FILE;
 use crate::targets::write_page;
 
 /// The report inside a run folder.
@@ -15,7 +17,29 @@ pub const REPORT_FILE: &str = "report.html";
 
 /// Reads a run folder's numbers.
 pub fn load(folder: &RunFolder) -> Result<Run, Error> {
-    Run::load(folder).map_err(Error::new)
+    Run::load(folder).map_err(|error| left_out(folder.path()).unwrap_or_else(|| Error::of(error)))
+}
+
+/// The error of a cell of a sweep, where the sweep left out tables that are needed; `None` of other folders.
+fn left_out(folder: &Path) -> Option<Error> {
+    if !folder.join(CELL_FILE).is_file() {
+        return None;
+    }
+    let manifest = Manifest::open(folder).ok()??;
+    let is_kept = |table: &&str| manifest.files().contains_key(&format!("{table}.parquet"));
+    let (kept, missing): (Vec<&str>, Vec<&str>) =
+        TABLES.into_iter().filter(|table| *table != OPTIONAL_TABLE).partition(is_kept);
+    if missing.is_empty() {
+        return None;
+    }
+    let cell = folder.display();
+    let problem = match kept.is_empty() {
+        true => "the sweep kept only the summary of this run, and left out its tables".to_owned(),
+        false => format!("the sweep left out tables of this run: {}", missing.join(", ")),
+    };
+    let error = Error::new(format_args!("{cell}: {problem}"))
+        .note(format_args!("`flowloom run {cell} -o FOLDER` runs it again, with all tables"));
+    Some(error.hint("give the command of the sweep again with --tables all: its cells are run again and keep them"))
 }
 
 /// Writes the report that belongs to the folder of `runs`, which differ in their seeds only, with what was concluded from them: it leaves
@@ -63,8 +87,10 @@ pub fn load_variants(folders: &[PathBuf]) -> Result<Vec<Variant>, Error> {
 
 /// Adds the data units of the runs of `variant`, which was loaded from `folder`; those of runs with an original are there already.
 pub fn load_adus(variant: &mut Variant, folder: &Path) -> Result<(), Error> {
-    let folders = RunFolder::open_all(folder).map_err(Error::new)?;
-    variant.runs.iter_mut().zip(&folders).try_for_each(|(run, folder)| run.load_adus(folder).map_err(Error::new))
+    let folders = RunFolder::open_all(folder).map_err(Error::of)?;
+    variant.runs.iter_mut().zip(&folders).try_for_each(|(run, folder)| {
+        run.load_adus(folder).map_err(|error| left_out(folder.path()).unwrap_or_else(|| Error::of(error)))
+    })
 }
 
 /// One variant whose replications are in `folders`: experiments that are the same but for their seeds.

@@ -245,7 +245,7 @@ pub fn write_pages(pages: &[(PathBuf, String)], replace: bool) -> Result<(), Err
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Error {
-    Error::new(format_args!("{}: {error}", path.display())).hint_if(formats::remedy(error.kind()))
+    Error::of_file(path, error).hint_if(formats::remedy(error.kind()))
 }
 
 fn written(file: &File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

@@ -344,9 +344,20 @@ pub enum Warning {
     },
     /// Probes are a load of their own.
     HeavyProbes {
-        /// Of the bottleneck's rate, in one direction.
+        /// The link that they take most of.
+        link: String,
+        /// Of its rate, in one direction.
         share: f64,
     },
+    /// The folder of a cell of a sweep is damaged, and the cell is run again.
+    CellDamaged {
+        /// The folder.
+        cell: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Ends use ECN, and no queue marks.
+    NothingMarks,
     /// Connections that were to be traced did not begin.
     TraceMissed {
         /// How many were to be traced.
@@ -457,6 +468,8 @@ impl Warning {
             Warning::SourceMissed { .. } => "source_missed",
             Warning::ShortTarget { .. } => "short_target",
             Warning::HeavyProbes { .. } => "heavy_probes",
+            Warning::CellDamaged { .. } => "cell_damaged",
+            Warning::NothingMarks => "nothing_marks",
             Warning::TraceMissed { .. } => "trace_missed",
             Warning::PartKept { .. } => "part_kept",
             Warning::DiskFull => "disk_full",
@@ -572,7 +585,9 @@ impl Warning {
             | Warning::FewerActive { .. }
             | Warning::TooShortToDraw { .. }
             | Warning::ShortTarget { .. }
-            | Warning::HeavyProbes { .. } => String::new(),
+            | Warning::HeavyProbes { .. }
+            | Warning::CellDamaged { .. }
+            | Warning::NothingMarks => String::new(),
         }
     }
 
@@ -607,10 +622,14 @@ impl Warning {
                 "the queue of {link} has a target of {target}, and a packet and a half take {least}: packets are dropped that do not wait \
                  for others"
             ),
-            Warning::HeavyProbes { share } => format!(
-                "probes offer {:.0} % of the bottleneck's rate in each direction: they are part of the load whose latency they measure",
+            Warning::HeavyProbes { link, share } => format!(
+                "probes offer {:.0} % of the rate of {link} in each direction: they are part of the load whose latency they measure",
                 100.0 * share
             ),
+            Warning::CellDamaged { cell, why } => format!("{}: this cell is run again: {why}", cell.display()),
+            Warning::NothingMarks => {
+                "tcp.ecn is on, and no queue between the ends marks packets: losses alone tell of congestion".to_owned()
+            }
             Warning::RecordEnds { asked, covered } => format!(
                 "the record that is replayed ends at {covered} of the {asked} that were asked for: results end with it, as there is no \
                  traffic after it"

@@ -282,7 +282,7 @@ pub struct WorkerReport {
     pub cpu_nanos: [u64; 2],
     /// Connections from addresses that nobody assigned, and datagrams of flows that nobody did.
     pub strangers: u64,
-    /// Datagrams that it was too late to take in.
+    /// Datagrams that it was too late to take in, and answers of probes for which its socket had no room.
     pub datagram_drops: u64,
 }
 

@@ -451,7 +451,11 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
             Origin::Probe => {
                 match over.classed.vector.protocol {
                     Protocol::Tcp => counts.add_connection(&over.record),
-                    _ => counts.add(&over.source()),
+                    _ => {
+                        let [_, answers] = over.record.delivered_bytes;
+                        counts.add(&over.source());
+                        counts.to_initiators_bytes += answers;
+                    }
                 }
                 let clocked = |probe: ProbeRecord| match self.has_one_clock {
                     true => probe,

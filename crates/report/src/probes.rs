@@ -78,8 +78,8 @@ impl Probes {
         counts
     }
 
-    /// The mean of [`Self::times`] of the probes that were sent in each bin from `start` on, in nanoseconds; a bin without an answer has the
-    /// value of the one before it, and the first ones that of the first that has one. Empty without answers.
+    /// The mean of [`Self::times`] of the probes that were sent in each bin from `start` on, in nanoseconds; NaN in a bin whose probes
+    /// have no answer. Empty if no probe has an answer.
     pub(crate) fn series(&self, kind: ProbeKind, start: Time, bin: Duration, bins: usize) -> Vec<f64> {
         let mut sums = vec![(0.0, 0_u64); bins];
         for probe in self.of(kind) {
@@ -89,13 +89,11 @@ impl Probes {
                 *count += 1;
             }
         }
-        let mean = |(sum, count): &(f64, u64)| (*count > 0).then(|| sum / *count as f64);
-        let Some(mut last) = sums.iter().find_map(mean) else { return Vec::new() };
-        let next = |bin| {
-            last = mean(bin).unwrap_or(last);
-            last
-        };
-        sums.iter().map(next).collect()
+        if sums.iter().all(|(_, count)| *count == 0) {
+            return Vec::new();
+        }
+        // Zero by zero is NaN.
+        sums.iter().map(|(sum, count)| sum / *count as f64).collect()
     }
 }
 
@@ -193,7 +191,7 @@ impl ProbesOfKind {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn probe(kind: ProbeKind, sent_ms: u64, round_trip_ms: Option<u64>, lost: bool) -> ProbeRecord {
@@ -211,20 +209,30 @@ mod tests {
         }
     }
 
-    #[test]
-    fn probes_are_counted_by_kind() {
-        let mut probes = Probes::default();
-        for one in [
+    /// Four datagrams, of which one is lost and the others take 4, 6 and 8 ms, and two requests: one of 30 ms, and one that has waited for
+    /// 100 ms when the run ends after 400 ms.
+    pub(crate) fn mixed() -> [ProbeRecord; 6] {
+        [
             probe(ProbeKind::Datagram, 0, Some(4), false),
             probe(ProbeKind::Datagram, 250, Some(8), false),
             probe(ProbeKind::Datagram, 10, Some(6), false),
             probe(ProbeKind::Datagram, 20, None, true),
             probe(ProbeKind::Request, 30, Some(20), false),
             probe(ProbeKind::Request, 300, None, false),
-        ] {
-            probes.add(&one);
-        }
+        ]
+    }
+
+    /// The same in results.
+    pub(crate) fn mixed_probes() -> Probes {
+        let mut probes = Probes::default();
+        mixed().iter().for_each(|one| probes.add(one));
         probes.finish(Time::ZERO + Duration::from_millis(400));
+        probes
+    }
+
+    #[test]
+    fn probes_are_counted_by_kind() {
+        let probes = mixed_probes();
         let [datagrams, requests] = &ProbesOfKind::of(&probes)[..] else { panic!("two kinds") };
         assert_eq!((datagrams.sent, datagrams.answered, datagrams.lost), (4, 3, 1));
         assert_eq!((datagrams.loss_share, datagrams.time_ns.mean), (Some(0.25), Some(6e6)));
@@ -234,6 +242,7 @@ mod tests {
         assert_eq!((requests.time_ns.p50, requests.connect_ns.n), (Some(30e6), 2));
         assert_eq!((requests.time_ns.p99, requests.time_ns.p99_at_least), (None, Some(100e6)));
         let series = probes.series(ProbeKind::Datagram, Time::ZERO, Duration::from_millis(100), 4);
-        assert_eq!(series, [5e6, 5e6, 8e6, 8e6]);
+        assert_eq!((series[0], series[2], series.len()), (5e6, 8e6, 4));
+        assert!(series[1].is_nan() && series[3].is_nan(), "bins without answers: {series:?}");
     }
 }

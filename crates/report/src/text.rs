@@ -737,6 +737,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn probes_have_a_row_of_each_kind() {
+        let mut text = String::new();
+        probes(&mut text, &ProbesOfKind::of(&crate::probes::tests::mixed_probes()));
+        let rows: Vec<String> =
+            text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(rows[0], "latency under load probes mean p50 p95 p99 lost");
+        assert_eq!(rows[1], "round trip 4 6.00 ms 6.00 ms 8.00 ms 8.00 ms 25.0 %");
+        // The request under way had waited for 100 ms.
+        assert!(rows[2].starts_with("request (from SYN) 2 > 65.0 ms 30.0 ms > 100 ms > 100 ms 0"), "{text}");
+        assert!(text.contains("not the delay of the queue") && text.lines().all(|line| line.chars().count() <= WIDTH));
+        let mut none = String::new();
+        probes(&mut none, &[]);
+        assert_eq!(none, "");
+    }
+
+    #[test]
     fn long_lines_continue_below_their_start() {
         let mut text = String::new();
         wrap(&mut text, "head  ", &"word ".repeat(30));

@@ -50,6 +50,14 @@ pub fn written_out(text: &str, write: impl Fn(char) -> String) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// `text` in one line in which [acting](acts) characters are written out, for files that people look at in a terminal.
+pub fn in_one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(acts) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|c| if acts(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect())
+}
+
 /// Columns that `text` takes on a terminal, where it sets no colours.
 pub fn columns(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()

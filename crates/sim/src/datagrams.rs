@@ -84,6 +84,8 @@ pub struct Stream {
     sink: DatagramSink,
     /// Of probes: those that were sent, and their answers.
     probes: Option<Probes>,
+    /// Payload of the answers that came.
+    answer_bytes: u64,
     began: Time,
     rtt: Duration,
 }
@@ -99,6 +101,7 @@ impl Stream {
         Stream {
             flow: if probes.is_some() { flow.counted_as(TrafficClass::Probe) } else { flow },
             probes,
+            answer_bytes: 0,
             source: DatagramSource::new(params.within(config.window), config.seed, id),
             sink: DatagramSink::default(),
             began: params.datagrams.start,
@@ -141,7 +144,10 @@ impl Stream {
         let Some(segment) = self.flow.receive(slot, sender, now, network) else { return };
         let datagram = unpacked(&segment);
         match (&mut self.probes, sender) {
-            (Some(probes), Side::Acceptor) => probes.handle_answer(datagram.number, Some(datagram.sent), now),
+            (Some(probes), Side::Acceptor) => {
+                self.answer_bytes += u64::from(datagram.bytes);
+                probes.handle_answer(datagram.number, Some(datagram.sent), now);
+            }
             (Some(_), Side::Initiator) => {
                 // A copy is answered too.
                 self.sink.handle_datagram(now, datagram);
@@ -170,6 +176,7 @@ impl Stream {
         let sent = self.source.sent();
         let source = SourceRecord::of_datagrams(&vector, self.flow.class(), self.rtt, outcome, sent, &self.sink);
         counts.add(&source);
+        counts.to_initiators_bytes += self.answer_bytes;
         match &self.probes {
             Some(probes) => {
                 let from = self.flow.link_side(Side::Initiator);

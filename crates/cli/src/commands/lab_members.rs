@@ -89,14 +89,22 @@ pub fn enrol(args: &LabEnrol) -> Result<Exit, Error> {
         (Some(token), None) => {
             let token: Token = token.parse().map_err(Error::usage)?;
             if let Some(file) = &args.request {
-                write_new(file, &pending.begin(&token).map_err(of_lab)?)?;
+                let request = pending.begin(&token).map_err(of_lab)?;
+                if let Err(error) = write_new(file, &request) {
+                    // Without its request the key is of no use.
+                    pending.cancel().map_err(of_lab)?;
+                    return Err(error);
+                }
                 let (file, dir) = (file.display(), args.dir.display());
                 output::shown(&format!(
                     "{file}\n  at the lab  flowloom lab admit --request {file} --answer ANSWER\n  then here   flowloom lab enrol --dir {dir} --answer ANSWER\n"
                 ))?;
                 return Ok(Exit::Done);
             }
-            blocking::enrol(&token, &args.dir).map_err(of_lab)?
+            let who = blocking::enrol(&token, &args.dir).map_err(of_lab)?;
+            // A request of before has no folder to go to any more.
+            pending.cancel().map_err(of_lab)?;
+            who
         }
         (None, None) => return Err(Error::usage("a token or an answer is needed")),
     };

@@ -38,6 +38,7 @@ mod parity;
 mod path;
 mod plausibility;
 mod plot;
+mod probes;
 mod queue_delays;
 mod recipes;
 mod rootless;

@@ -223,6 +223,13 @@ fn nothing_is_overwritten_without_force() {
     let token = bench.flowloom(&["lab", "invite", "east"]).succeeded().out.trim().to_owned();
     bench.flowloom(&["lab", "enrol", &token, "--dir", "agent", "--request", "mine"]);
     assert_eq!(fs::read(bench.path("mine")).unwrap(), b"mine");
+    // Without its request the key goes again, and the next attempt finds nothing.
+    assert!(!bench.path("agent.pending").exists());
+    bench.flowloom(&["lab", "enrol", &token, "--dir", "agent", "--request", "first.request"]).succeeded();
+    bench
+        .flowloom(&["lab", "enrol", &token, "--dir", "agent", "--request", "second.request"])
+        .failed(1, &["a request was made before", "agent.pending"]);
+    assert!(!bench.path("second.request").exists() && bench.path("agent.pending").is_dir());
     bench.flowloom(&["lab", "enrol", &token, "--dir", "other", "--request", "east.request"]).succeeded();
     bench.flowloom(&["lab", "admit", "--request", "east.request", "--answer", "mine"]);
     assert_eq!(fs::read(bench.path("mine")).unwrap(), b"mine");

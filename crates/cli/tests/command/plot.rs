@@ -119,3 +119,19 @@ fn figures_of_a_sweep_are_written() {
     fs::remove_file(bench.path("s/grid.json")).unwrap();
     bench.flowloom(&["plot", "s", "--list"]).failed(1, &["not complete", "runs no cell twice"]);
 }
+
+/// Energies of other bins cannot be set beside each other: the page and the figure say which line is missing.
+#[test]
+fn a_line_with_other_bins_is_told() {
+    let bench = Bench::new();
+    let text = "[[sources]]\nname = \"voice\"\nkind = \"poisson\"\ngap = \"4ms\"\npayload = \"160b\"\nrtt = \"50ms\"\n\
+                [measure]\nduration = \"6s\"\n";
+    bench.file("e.toml", text.as_bytes());
+    for every in ["4ms", "5ms"] {
+        let setting = format!("measure.throughput-every={every}");
+        bench.flowloom(&["run", "e.toml", "-o", every, "--set", &setting]).succeeded();
+    }
+    bench.flowloom(&["report", "4ms", "5ms", "-o", "r.html"]).succeeded();
+    let page = fs::read_to_string(bench.path("r.html")).unwrap();
+    assert!(page.contains("4ms has no line: its bins of 4 ms cannot be joined to bins of 5 ms."));
+}

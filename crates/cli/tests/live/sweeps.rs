@@ -28,10 +28,13 @@ fn a_sweep_is_run_live() {
     let words = ["sweep", "x.toml", "--vary", "queue=drop-tail,codel", "--seeds", "1", "--on", "live", "-o", "s"];
     let said = bench.flowloom(&words);
     assert!(matches!(said.code, 0 | 3), "{}{}", said.out, said.err);
+    assert!(said.err.contains("2 live runs take, each, 3.00 s, and up to "), "with the drain: {}", said.err);
     let count = |folder: &str| fs::read_dir(bench.path(folder)).map_or(0, |found| found.count());
     let cells = contents(&bench.path("s")).iter().filter(|(path, _)| path.ends_with("cell.json")).count();
     assert_eq!(cells + count("s/failed"), 2, "{}{}", said.out, said.err);
     are_invalid(&bench.path("s/failed"));
+    let again = bench.flowloom(&words);
+    assert!(!again.err.contains("live run"), "all are there or known to fail: {}", again.err);
     let again = bench.json(&[&words[..], &["--json"]].concat());
     assert_eq!((&again["run_cells"], &again["kept_cells"]), (&0.into(), &cells.into()));
 }

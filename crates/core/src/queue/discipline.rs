@@ -117,6 +117,26 @@ impl Discipline {
         (target < least).then_some([target, least])
     }
 
+    /// Whether it may give packets the ECN mark.
+    pub fn marks(&self) -> bool {
+        match self {
+            Discipline::Step(_) | Discipline::Custom(_) => true,
+            Discipline::Red(params) => params.ecn,
+            Discipline::AdaptiveRed(params) => params.ecn,
+            Discipline::Blue(params) => params.ecn,
+            Discipline::Pi(params) => params.ecn,
+            Discipline::Rem(params) => params.ecn,
+            Discipline::Pie(params) => params.ecn,
+            Discipline::Codel(params) => params.ecn || params.ce_threshold.is_some(),
+            Discipline::FqCodel(params) => params.ecn || params.ce_threshold.is_some(),
+            Discipline::DropTail(_)
+            | Discipline::HeadDrop(_)
+            | Discipline::DeficitRoundRobin { .. }
+            | Discipline::RoundRobin(_)
+            | Discipline::Priority { .. } => false,
+        }
+    }
+
     /// The parameters that are wrong at a line of `rate`: of RED and PI, whose parameters depend on each other most, all; of other
     /// disciplines the first.
     pub(super) fn problems(&self, rate: Rate) -> Vec<ParameterError> {
@@ -170,6 +190,8 @@ mod tests {
         let pie = Discipline::Pie(PieParams::default());
         assert!(at("1mbit", &pie) && !at("2mbit", &pie));
         assert_eq!(pie.short_target(Rate::UNLIMITED), None);
+        let codel = |ecn| Discipline::Codel(CodelParams { ecn, ..CodelParams::default() });
+        assert!(codel(true).marks() && !codel(false).marks() && !Discipline::DropTail(Limit::Packets(9)).marks());
         assert!(!at("1kbit", &Discipline::DropTail(Limit::Packets(1))));
     }
 }

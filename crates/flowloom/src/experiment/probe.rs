@@ -229,6 +229,8 @@ impl Probe {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::by_line;
+    use crate::experiment::Experiment;
 
     fn probe(text: &str) -> Probe {
         toml::from_str(text).unwrap()
@@ -240,6 +242,35 @@ mod tests {
         for (text, bytes_each) in [("", 106.0), ("kind = \"requests\"", 280.0), ("kind = \"both\"", 386.0)] {
             assert_eq!(probe(text).offers(), 8.0 * bytes_each / 0.1, "{text}");
             assert_eq!(probe(&format!("{text}\nevery = \"10ms\"")).offers(), 8.0 * bytes_each / 0.01, "{text}");
+        }
+    }
+
+    /// Each with its line, and all at once.
+    #[test]
+    fn errors_of_keys_name_key_and_bound() {
+        let told = |keys: &str| match Experiment::parse(&format!("[probe]\n{keys}\n"), "x.toml") {
+            Ok(_) => String::new(),
+            Err(error) => by_line(error),
+        };
+        for (keys, wanted) in [
+            ("every = \"0.5ms\"", "x.toml:2: probe.every"),
+            ("every = \"0.5ms\"", "1ms"),
+            ("payload = \"15b\"", "x.toml:2: probe.payload"),
+            ("payload = \"1473b\"", "1472b"),
+            ("rtt = \"2h\"", "x.toml:2: probe.rtt"),
+            ("from = \"middle\"", "probe.from"),
+            ("to = \"left\"", "x.toml"),
+            ("kind = \"both-ways\"", "both-ways"),
+            ("schedule = \"poison\"", "did you mean \"poisson\"?"),
+            ("ever = \"1s\"", "did you mean \"every\"?"),
+        ] {
+            let told = told(keys);
+            assert!(told.contains(wanted), "{keys}: {told:?}");
+        }
+        let all = told("every = \"0.5ms\"\npayload = \"15b\"\nrtt = \"2h\"");
+        assert!([2, 3, 4].iter().all(|line| all.contains(&format!("x.toml:{line}: "))), "{all}");
+        for keys in ["every = \"1ms\"", "payload = \"16b\"", "payload = \"1472b\"", "from = \"right\"\nto = \"left\""] {
+            assert_eq!(told(keys), "", "{keys}");
         }
     }
 

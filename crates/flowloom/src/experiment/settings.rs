@@ -49,6 +49,8 @@ const OF_TC: [(&str, QueueKind, Option<&str>); 6] = [
 pub struct Setting {
     /// How a command line says it: an option and its value.
     words: [String; 2],
+    /// How it was given, where that was in other words: `--vary queue=codel`.
+    given: Option<String>,
     /// Keys and their values, as [`Experiment::with`] takes them.
     values: Vec<(String, String)>,
 }
@@ -64,7 +66,13 @@ impl Setting {
     pub fn of(short: &str, text: &str) -> Result<Setting, String> {
         let (short, key) = *SHORT_NAMES.iter().find(|(name, _)| *name == short).unwrap_or_else(|| panic!("{short}"));
         let values = if short == QUEUE { queue(text)? } else { vec![(key.to_owned(), text.to_owned())] };
-        Ok(Setting { words: [format!("--{short}"), text.to_owned()], values })
+        Ok(Setting { words: [format!("--{short}"), text.to_owned()], given: None, values })
+    }
+
+    /// The same, and errors about it say that it was given in these words.
+    #[must_use]
+    pub(crate) fn given_as(self, words: impl Into<String>) -> Setting {
+        Setting { given: Some(words.into()), ..self }
     }
 
     /// The option and its value that say this on a command line.
@@ -89,8 +97,10 @@ impl Setting {
 
     /// `error`, which says that this gave the value.
     pub(super) fn named(&self, error: Error) -> Error {
-        let [option, value] = &self.words;
-        error.note(format_args!("given by {option} {value}"))
+        match &self.given {
+            Some(given) => error.note(format_args!("given by {given}")),
+            None => error.note(format_args!("given by {}", self.words.join(" "))),
+        }
     }
 
     /// The keys that it sets.
@@ -117,7 +127,7 @@ impl FromStr for Setting {
             QUEUE_KEY if !value.starts_with('{') => queue(value.trim_matches('"'))?,
             _ => vec![(key.to_owned(), value.to_owned())],
         };
-        Ok(Setting { words: ["--set".to_owned(), format!("{key}={value}")], values })
+        Ok(Setting { words: ["--set".to_owned(), format!("{key}={value}")], given: None, values })
     }
 }
 

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use flowloom_core::extract::KeptPayload;
+use flowloom_core::tcp::EcnEcho;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_models::Variation;
 use flowloom_report::facts::{LinkFacts, TraceCutFacts};
 use flowloom_report::loops::{Loops, Scope};
 use flowloom_report::{Facts, HostFacts, Original, Summary};
-use flowloom_sim::{Config, LinkConfig, LinkNumber};
+use flowloom_sim::{Class, Config, LinkConfig, LinkNumber, Way};
 use flowloom_store::workload::{CaptureFacts, CopyFacts, PayloadFacts};
 
 use crate::clock::{self, Stopwatch};
@@ -72,7 +73,8 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         .chain(doubled)
         .chain(of_datagrams(plan, source, *evened))
         .chain(short_targets(config, &topology.links))
-        .chain(heavy_probes(plan, config))
+        .chain(heavy_probes(setup, config, &topology.links))
+        .chain(nothing_marks(config))
         .chain(not_met)
         .chain(incomplete.iter().cloned())
         .chain(of_host)
@@ -236,16 +238,34 @@ fn short_targets(config: &Config, links: &[LinkFacts]) -> Vec<Warning> {
     found.collect()
 }
 
-/// Probes that offer more than this share of the bottleneck's rate are a load of their own.
+/// Probes that offer more than this share of a link's rate are a load of their own.
 const MOST_PROBES: f64 = 0.05;
 
-/// Says that probes take much of the bottleneck.
-fn heavy_probes(plan: &Plan, config: &Config) -> Option<Warning> {
-    let LinkConfig { rate, trace, .. } = &config.bottleneck;
-    // A trace has no rate.
-    let rate = rate.bits_per_second().filter(|_| trace.is_none())? as f64;
-    let share = plan.experiment.probe.as_ref()?.offers() / rate;
-    (share > MOST_PROBES).then_some(Warning::HeavyProbes { share })
+/// Says that probes take much of a link that they cross.
+fn heavy_probes(setup: &Setup<'_>, config: &Config, links: &[LinkFacts]) -> Option<Warning> {
+    let offers = setup.plan.experiment.probe.as_ref()?.offers();
+    let Way { there, back } = &config.classes[setup.senders.probe_class()?].way;
+    let shares = there.iter().chain(back).filter_map(|number| {
+        let LinkConfig { rate, trace, .. } = config.link(*number);
+        // A trace has no rate.
+        let rate = rate.bits_per_second().filter(|_| trace.is_none())?;
+        Some((number, offers / rate as f64))
+    });
+    // Of equal links the first.
+    let (number, share) = shares.rev().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let link = links.get(number.index()).map(|link| link.name.clone()).unwrap_or_default();
+    (share > MOST_PROBES).then_some(Warning::HeavyProbes { link, share })
+}
+
+/// Says that ends use ECN, and no queue between them marks.
+fn nothing_marks(config: &Config) -> Option<Warning> {
+    let is_in_vain = |class: &Class| {
+        let links = || class.way.there.iter().chain(&class.way.back).map(|number| config.link(*number));
+        // Nothing waits before a link without a limit.
+        let has_queue = |link: &LinkConfig| link.trace.is_some() || link.rate.bits_per_second().is_some();
+        class.tcp.ecn != EcnEcho::Off && links().any(has_queue) && !links().any(|link| link.queue.marks())
+    };
+    config.classes.iter().any(is_in_vain).then_some(Warning::NothingMarks)
 }
 
 /// Draws whose mean number of active connections is expected to be below this share of their workload's.

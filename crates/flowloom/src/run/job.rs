@@ -136,7 +136,7 @@ impl<'a> Job<'a> {
     /// One run folder per seed, side by side on all cores, and an index above them; and the folder of all.
     fn several(&self) -> Result<(Completed, PathBuf), Error> {
         let Setup { plan, options, context, .. } = self.setup;
-        let whole = RunIndex::prepare(&plan.target, options.replace).map_err(Error::new)?;
+        let whole = RunIndex::prepare(&plan.target, options.replace).map_err(Error::of)?;
         let seeds = &plan.experiment.run.seeds;
         // Live runs share the host with none.
         let side_by_side = if options.on == Driver::Sim { threads(options.jobs).min(seeds.len()) } else { 1 };
@@ -163,11 +163,11 @@ impl<'a> Job<'a> {
         if not_begun > 0 {
             context.warn(&Warning::SeedsNotBegun { seeds: seeds.len(), not_begun });
         }
-        index.write(whole.path()).map_err(Error::new)?;
+        index.write(whole.path()).map_err(Error::of)?;
         write_own_report(runs, conclusions, whole.path())?;
         self.keep_workloads(whole.path())?;
         let is_complete = not_begun == 0 && !runs.iter().any(|run| run.facts.interrupted);
-        let folder = whole.finish(is_complete).map_err(Error::new)?;
+        let folder = whole.finish(is_complete).map_err(Error::of)?;
         Ok((completed, folder))
     }
 
@@ -207,7 +207,7 @@ impl<'a> Job<'a> {
         let Range { start, end } = self.setup.window(seed);
         let results = Some([start, end].map(Time::from_nanos));
         let config = Config { seed, results, record_packets: !plan.captured.is_empty(), ..config.clone() };
-        let (replayed, evened) = senders.datagrams(source.vectors()?, &config).map_err(Error::new)?;
+        let (replayed, evened) = senders.datagrams(source.vectors()?, &config).map_err(Error::of)?;
         let config = Config { datagrams: [flows.datagrams, replayed].concat(), ..config };
         let writer = self.begin_folder(target, source, &config)?;
         writer.folder().clone_into(folder);
@@ -258,7 +258,7 @@ impl<'a> Job<'a> {
             queue_interval: config.queue_every,
             original_duration: Some(length.saturating_sub(shift)),
         };
-        let mut writer = RunWriter::create(target, options).map_err(Error::new)?;
+        let mut writer = RunWriter::create(target, options).map_err(Error::of)?;
         let traffic = &source.facts.traffic;
         for from in [LinkSide::Left, LinkSide::Right] {
             let datagrams = senders.sends_datagrams();
@@ -267,7 +267,7 @@ impl<'a> Job<'a> {
                 (TrafficPoint::SetAside, traffic.left_out(from, datagrams)),
             ];
             for (point, series) in series {
-                writer.original_traffic(point, from, &later(&series, shift)).map_err(Error::new)?;
+                writer.original_traffic(point, from, &later(&series, shift)).map_err(Error::of)?;
             }
         }
         Ok(writer)
@@ -328,7 +328,7 @@ fn complete(
     with_report: bool,
 ) -> Result<Made, Error> {
     for row in observed.into_iter().flat_map(live::lateness) {
-        writer.lateness(row).map_err(Error::new)?;
+        writer.lateness(row).map_err(Error::of)?;
     }
     let host = host(stopwatch);
     // What fills up while tables are closed ends no run: all of it is recorded.
@@ -341,8 +341,8 @@ fn complete(
         told.push(Warning::DiskFull.to_string());
     }
     // The tables are closed before the answer is: it is computed from what a reader will find.
-    let folder = writer.close(&facts.to_json(), &host.to_json()).map_err(Error::new)?;
-    let mut run = results::load(&RunFolder::open(&folder).map_err(Error::new)?)?;
+    let folder = writer.close(&facts.to_json(), &host.to_json()).map_err(Error::of)?;
+    let mut run = results::load(&RunFolder::open(&folder).map_err(Error::of)?)?;
     // The folder says that it is not complete until it has its name; the run knows better.
     run.facts = facts.clone();
     run.name = file_name(target);
@@ -352,7 +352,7 @@ fn complete(
         write_own_report(&mut alone, std::slice::from_ref(&conclusion), &folder)
             .inspect_err(|error| writer.blame(&error.cause))?;
     }
-    let named = writer.finish(&described(&facts, &conclusion.summary), &host.to_json()).map_err(Error::new)?;
+    let named = writer.finish(&described(&facts, &conclusion.summary), &host.to_json()).map_err(Error::of)?;
     Ok(((alone.swap_remove(0), conclusion), named))
 }
 

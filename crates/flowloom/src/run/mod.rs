@@ -152,7 +152,7 @@ fn refuse_existing(plan: &Plan, options: &RunOptions, several: bool) -> Result<(
         check_folder(&plan.target, &plan.files(options))?;
     }
     if several {
-        return RunIndex::check(&plan.target, options.replace).map_err(Error::new);
+        return RunIndex::check(&plan.target, options.replace).map_err(Error::of);
     }
-    RunWriter::check(&plan.target, options.replace).map_err(Error::new)
+    RunWriter::check(&plan.target, options.replace).map_err(Error::of)
 }

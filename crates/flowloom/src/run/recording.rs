@@ -54,7 +54,7 @@ impl LinkCapture {
             false => format!("link-{}.pcap", pair.name),
         };
         let path = folder.folder().join(name);
-        let cannot = |error: std::io::Error| Error::new(format_args!("{}: {error}", path.display()));
+        let cannot = |error: std::io::Error| Error::of_file(&path, &error);
         let file = UnreservedFile::new(File::create_new(&path).map_err(cannot)?, folder.reserve());
         let writer = PcapWriter::new(BufWriter::with_capacity(1 << 20, file)).map_err(cannot)?;
         Ok(LinkCapture { pair: pair.clone(), path, writer, failed: None })
@@ -125,6 +125,6 @@ impl Recorder for Recording<'_> {
 
 impl From<RunFolderError> for Unrecorded {
     fn from(error: RunFolderError) -> Unrecorded {
-        Unrecorded(Error::new(error))
+        Unrecorded(Error::of(error))
     }
 }

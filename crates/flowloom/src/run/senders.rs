@@ -103,6 +103,11 @@ impl<'a> Senders<'a> {
         }
     }
 
+    /// The class of probes, if there are some.
+    pub fn probe_class(&self) -> Option<usize> {
+        self.probe.map(|(class, _)| usize::from(class))
+    }
+
     /// Whether the datagrams of the workload are sent.
     pub fn sends_datagrams(&self) -> bool {
         self.datagrams.is_some()

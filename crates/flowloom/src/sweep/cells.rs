@@ -19,12 +19,13 @@ use crate::parallel::{at_once, locked, threads};
 use crate::run::command_line::command;
 use crate::run::plan::Plan;
 use crate::run::{Driver, Ran, RunOptions, link_rate, perform_shared};
+use crate::warning::Warning;
 
 use super::budget::{Budget, size};
 use super::id::Digests;
 use super::options::SweepOptions;
 use super::question::Question;
-use super::store::Store;
+use super::store::{State, Store};
 use super::workloads::Workloads;
 
 /// A cell that is wanted.
@@ -140,10 +141,22 @@ impl<'a> Cells<'a> {
 
     /// What the cells of the sweep need that have not been run, by those that were.
     fn budget(&self, rest: &[Wanted]) -> Result<Budget, Error> {
-        let missing = rest.iter().map(|wanted| Ok(self.store.cell(&self.named(*wanted)?.0).is_none()));
-        let missing = missing.collect::<Result<Vec<bool>, Error>>()?.into_iter().filter(|missing| *missing).count();
+        let missing = self.to_run(rest)?;
         let spent = self.spent.each_ref().map(|spent| spent.load(Ordering::Relaxed));
         Ok(Budget::of_pilot(self.question, missing, self.run.load(Ordering::Relaxed), spent))
+    }
+
+    /// How many of `wanted` will be run: they are not there, and are not known to fail.
+    ///
+    /// # Errors
+    /// An input that cannot be read.
+    pub fn to_run(&self, wanted: &[Wanted]) -> Result<usize, Error> {
+        let is_missing = |wanted: &Wanted| {
+            let (id, ..) = self.named(*wanted)?;
+            Ok(self.store.cell(&id).is_none() && self.store.failure(&id).is_none())
+        };
+        let missing = wanted.iter().map(is_missing).collect::<Result<Vec<bool>, Error>>()?;
+        Ok(missing.into_iter().filter(|missing| *missing).count())
     }
 
     /// The name of a cell, and what is run for it.
@@ -201,7 +214,8 @@ impl<'a> Cells<'a> {
         let source = self.workloads.of(&control)?;
         let rate = link_rate("network.bottleneck", rate, &source, &control.experiment)?;
         let bits = rate.bits_per_second().unwrap_or(Rate::FASTEST);
-        Setting::of("rate", &format!("{bits}bit")).map(Some).map_err(Error::usage)
+        let of_control = Setting::of("rate", &format!("{bits}bit")).map_err(Error::usage)?;
+        Ok(Some(of_control.given_as(format!("the rate in percent, which is {bits}bit of the control's load"))))
     }
 
     /// A cell, from the folder or run now.
@@ -226,8 +240,12 @@ impl<'a> Cells<'a> {
                 continue;
             };
             // It may have been completed between the look and the claim.
-            if self.store.cell(&id).is_some() {
-                continue;
+            match self.store.state(&id) {
+                State::Whole(_) => continue,
+                State::Damaged(why) => {
+                    self.context.warn(&Warning::CellDamaged { cell: self.store.cell_folder(&id), why })
+                }
+                State::Missing => {}
             }
             let plan = Plan { target: self.store.staging(&id), ..plan };
             return self.make(&plan, &run, &id, seed);
@@ -279,7 +297,7 @@ impl<'a> Cells<'a> {
             }
             Err(error) if self.context.is_stopped() => Err(error),
             // A cell that found no room has not failed: it is run when there is some.
-            Err(error) if error.is_of_full_disk() => {
+            Err(error) if error.has_full_disk() => {
                 let _ = std::fs::remove_dir_all(staged);
                 Err(error)
             }

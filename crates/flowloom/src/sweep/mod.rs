@@ -38,6 +38,7 @@ pub use budget::Budget;
 pub use id::RESULTS_VERSION;
 pub use options::SweepOptions;
 pub use saved::{is_sweep, load_sweep};
+pub(crate) use store::CELL_FILE;
 
 use cells::{Cells, Wanted};
 use question::Question;
@@ -88,7 +89,7 @@ pub fn sweep(inputs: &[PathBuf], options: &SweepOptions, context: Context<'_>) -
     let store = Store::open(&question, options)?;
     let swept = run_all(&question, &store, options, context);
     // Whatever found no room: the cells that are whole are there, and the sweep goes on once there is some.
-    swept.map_err(|error| if error.is_of_full_disk() { store.full().note(error.cause) } else { error })
+    swept.map_err(|error| if error.has_full_disk() { store.full().note(error.cause) } else { error })
 }
 
 /// Runs the cells of a question that are not in the store, and writes the answer.
@@ -108,9 +109,20 @@ fn run_all(question: &Question, store: &Store, options: &SweepOptions, context: 
     let mut grid = question.grid();
     let looks = grid.looks.at().to_vec();
     let all = question.variants.len() * question.seeds.len() + usize::from(baseline.is_some());
+    let cells_of = |seeds: &[u64]| -> Vec<Wanted> {
+        let of_seed = |seed: &u64| {
+            let seed = *seed;
+            (0..question.variants.len()).map(move |variant| Wanted::Cell { variant, seed })
+        };
+        seeds.iter().flat_map(of_seed).collect()
+    };
     if options.run.on != Driver::Sim {
-        let (_, needs) = crate::run::plan_cell(control, &options.run, context)?;
-        context.event(&Event::RunsLive { runs: all as u64, length: needs.duration, at_most: needs.duration });
+        let runs = cells.to_run(&cells_of(&question.seeds))? as u64;
+        if runs > 0 {
+            let (experiment, needs) = crate::run::plan_cell(control, &options.run, context)?;
+            let length = needs.duration.saturating_sub(experiment.measure.drain.value);
+            context.event(&Event::RunsLive { runs, length, at_most: needs.duration });
+        }
     }
     let progress = context.begin(Step::Sweeping, Some(all as u64));
     if let Some(wanted) = baseline {
@@ -118,10 +130,7 @@ fn run_all(question: &Question, store: &Store, options: &SweepOptions, context: 
     }
     let mut before = 0;
     for (look, seeds) in looks.iter().enumerate() {
-        let wanted: Vec<Wanted> = question.seeds[before..*seeds]
-            .iter()
-            .flat_map(|seed| (0..question.variants.len()).map(|variant| Wanted::Cell { variant, seed: *seed }))
-            .collect();
+        let wanted = cells_of(&question.seeds[before..*seeds]);
         for (place, cell) in cells.run(&wanted, &progress)?.into_iter().enumerate() {
             grid.variants[place % question.variants.len()].cells.push(cell);
         }

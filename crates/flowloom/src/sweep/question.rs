@@ -27,6 +27,8 @@ pub struct Question {
     file: Option<PathBuf>,
     /// What is varied.
     pub vary: Vec<Axis>,
+    /// Where the axes were given: an option, or a key of the file.
+    vary_is: &'static str,
     /// The variants; the first is the control.
     pub variants: Vec<Variant>,
     /// Whether the capture is replayed alone too, through the default network.
@@ -80,8 +82,9 @@ impl Question {
                 "give an axis: --vary queue=drop-tail,fq-codel, or [sweep] with vary = [\"queue=drop-tail,fq-codel\"]",
             ));
         }
-        refuse_twice(&vary)?;
-        let usual = usual(&vary, &base)?;
+        let vary_is = if options.vary.is_empty() { "sweep.vary" } else { "--vary" };
+        refuse_twice(&vary, vary_is)?;
+        let usual = usual(&vary, vary_is, &base)?;
         let (seeds, looks) = seeds(&sweep, &base);
         let combinations = vary.iter().try_fold(1_u128, |count, axis| count.checked_mul(axis.points.len() as u128));
         let cells = combinations.and_then(|count| count.checked_mul(seeds.len() as u128));
@@ -111,6 +114,7 @@ impl Question {
             usual,
             usual_folder,
             vary,
+            vary_is,
         };
         let leave_out: Vec<LeaveOut> = sweep.leave_out.iter().map(|one| one.value.clone()).collect();
         question.variants = question.variants(&leave_out, &options.run, context)?;
@@ -125,11 +129,6 @@ impl Question {
             points: axis.points.iter().map(ToString::to_string).collect(),
         };
         self.vary.iter().map(of_axis).collect()
-    }
-
-    /// The folder of the sweep.
-    pub fn folder(&self, options: &SweepOptions) -> PathBuf {
-        options.run.target.clone().unwrap_or_else(|| self.usual_folder.clone())
     }
 
     /// Every combination that is not left out, the last axis changing fastest.
@@ -152,9 +151,8 @@ impl Question {
         for points in all {
             let values = of(&points);
             let name = values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            let values = values.iter().flat_map(|point| &point.values).map(|(key, value)| format!("{key}={value}"));
-            let settings: Vec<Setting> =
-                values.map(|text| text.parse()).collect::<Result<_, String>>().map_err(Error::usage)?;
+            let settings = values.iter().map(|point| settings_of(point, self.vary_is));
+            let settings = settings.collect::<Result<Vec<_>, Error>>()?.concat();
             let seeds = Setting::of("seeds", &format!("{:?}", self.seeds)).map_err(Error::usage)?;
             match self.plan(&[&settings[..], &[seeds]].concat(), run, context) {
                 Ok(plan) => variants.push(Variant { name, points, settings, plan }),
@@ -271,8 +269,8 @@ const OWN: [&str; 2] = ["run.seeds", "sweep"];
 
 /// Structures of a model are compared over the same bytes, unless something else was asked for: how the workload begins, or another
 /// model for each variant.
-fn usual(vary: &[Axis], base: &Experiment) -> Result<Vec<Setting>, Error> {
-    let keys = axis_keys(vary)?;
+fn usual(vary: &[Axis], vary_is: &str, base: &Experiment) -> Result<Vec<Setting>, Error> {
+    let keys = axis_keys(vary, vary_is)?;
     let varies = |key: &str| keys.iter().any(|varied| is_in(varied, key));
     let others = ["workload.cut", "workload.prefill", "workload.load", "workload.source"];
     let workload = &base.workload;
@@ -280,31 +278,45 @@ fn usual(vary: &[Axis], base: &Experiment) -> Result<Vec<Setting>, Error> {
     if !varies("workload.structure") || is_stated || !workload.can_be_cut() {
         return Ok(Vec::new());
     }
-    "workload.cut=trace".parse().map(|setting| vec![setting]).map_err(Error::usage)
+    let cut: Setting = "workload.cut=trace".parse().map_err(Error::usage)?;
+    Ok(vec![cut.given_as("the sweep itself, which compares structures over the same bytes: workload.cut=trace")])
+}
+
+/// The settings of a value of an axis; `vary_is` says where the axis was given, in errors about the value.
+///
+/// # Errors
+/// It is no value of its key.
+fn settings_of(point: &Point, vary_is: &str) -> Result<Vec<Setting>, Error> {
+    let joined = |parts: &mut dyn Iterator<Item = &String>| parts.cloned().collect::<Vec<_>>().join("+");
+    let keys = joined(&mut point.values.iter().map(|(key, _)| key));
+    let given = format!("{vary_is} {keys}={}", joined(&mut point.values.iter().map(|(_, value)| value)));
+    let setting = |(key, value): &(String, String)| match format!("{key}={value}").parse::<Setting>() {
+        Ok(setting) => Ok(setting.given_as(given.as_str())),
+        Err(problem) => Err(Error::usage(problem).note(format_args!("given by {given}"))),
+    };
+    point.values.iter().map(setting).collect()
 }
 
 /// The keys of all axes, with their whole names.
-fn axis_keys(vary: &[Axis]) -> Result<Vec<String>, Error> {
+fn axis_keys(vary: &[Axis], vary_is: &str) -> Result<Vec<String>, Error> {
     let mut keys = Vec::new();
-    for axis in vary {
-        for (key, value) in axis.points.first().iter().flat_map(|point| &point.values) {
-            let setting: Setting = format!("{key}={value}").parse().map_err(Error::usage)?;
-            keys.extend(setting.keys().map(ToOwned::to_owned));
-        }
+    for point in vary.iter().filter_map(|axis| axis.points.first()) {
+        keys.extend(keys_of(&settings_of(point, vary_is)?));
     }
     Ok(keys)
 }
 
+/// The keys that settings give values, with their whole names.
+fn keys_of(settings: &[Setting]) -> Vec<String> {
+    settings.iter().flat_map(Setting::keys).map(ToOwned::to_owned).collect()
+}
+
 /// Refuses axes over keys that the sweep sets itself, and axes that vary one key under two names, of which only one would hold.
-fn refuse_twice(vary: &[Axis]) -> Result<(), Error> {
+fn refuse_twice(vary: &[Axis], vary_is: &str) -> Result<(), Error> {
     let mut known: Vec<(String, &str)> = Vec::new();
     for axis in vary {
         let (Some(point), Some(written)) = (axis.points.first(), axis.keys.first()) else { continue };
-        let mut keys = Vec::new();
-        for (key, value) in &point.values {
-            let setting: Setting = format!("{key}={value}").parse().map_err(Error::usage)?;
-            keys.extend(setting.keys().map(ToOwned::to_owned));
-        }
+        let keys = keys_of(&settings_of(point, vary_is)?);
         if let Some(key) = keys.iter().find(|key| OWN.iter().any(|own| is_in(key, own))) {
             return Err(Error::usage(format_args!("the axis {written} varies {key}, which the sweep sets itself"))
                 .hint("--seeds says how many seeds each variant has"));

@@ -7,7 +7,7 @@ use flowloom_report::sweep::{Absent, Cell, Grid, GridAxis, Objective, SweepAnswe
 use flowloom_store::regular;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use crate::error::{Error, nearest};
 
 use super::cells::{Names, Wanted};
 use super::store::{GRID_FILE, SWEEP_FILE, cannot, read_cell};
@@ -84,7 +84,10 @@ fn saved(cell: &Result<Cell, Absent>, variant: usize, names: &Names) -> SavedCel
     match cell {
         Ok(Cell { seed, .. }) => {
             let name = names.get(&Wanted::Cell { variant, seed: *seed }).cloned();
-            SavedCell { seed: *seed, cell: name, missing: None }
+            // Every cell that was looked for has a name.
+            let missing =
+                name.is_none().then(|| "its cell has no name: give the command of the sweep again".to_owned());
+            SavedCell { seed: *seed, cell: name, missing }
         }
         Err(Absent { seed, why }) => SavedCell { seed: *seed, cell: None, missing: Some(why.clone()) },
     }
@@ -93,6 +96,23 @@ fn saved(cell: &Result<Cell, Absent>, variant: usize, names: &Names) -> SavedCel
 /// Whether `folder` is that of a sweep.
 pub fn is_sweep(folder: &Path) -> bool {
     folder.join(SWEEP_FILE).is_file()
+}
+
+/// Up to three cells in the folder `cells` whose names are most like `name`.
+fn nearest_cells(cells: &Path, name: &str) -> Vec<String> {
+    const LISTED: usize = 3;
+    let entries = std::fs::read_dir(cells).into_iter().flatten().filter_map(Result::ok);
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut known: Vec<String> = names.filter(|known| !known.contains('.')).collect();
+    known.sort_unstable();
+    let mut found: Vec<String> = Vec::new();
+    while found.len() < LISTED {
+        let rest: Vec<&str> =
+            known.iter().map(String::as_str).filter(|known| !found.iter().any(|one| one == known)).collect();
+        let Some(near) = nearest(name, &rest) else { break };
+        found.push(near.to_owned());
+    }
+    found
 }
 
 /// Reads a sweep that has an answer: its cells, and the answer that they give.
@@ -124,11 +144,17 @@ pub fn load_sweep(folder: &Path) -> Result<(Grid, SweepAnswer), Error> {
         return Err(cannot(&path, format_args!("there is no objective \"{}\"", saved.objective)).hint(AGAIN));
     };
     let cell = |name: &str| {
-        let folder = folder.join("cells").join(name);
+        let cells = folder.join("cells");
         // A name is no path.
-        let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let found = is_name.then(|| read_cell(&folder)).flatten();
-        found.ok_or_else(|| cannot(&folder, "this cell is damaged or missing").hint(AGAIN))
+        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return Err(cannot(&path, format_args!("{name:?} is no name of a cell")).hint(AGAIN));
+        }
+        let at = cells.join(name);
+        let near = if at.exists() { Vec::new() } else { nearest_cells(&cells, name) };
+        read_cell(&at).map(|(cell, _)| cell).map_err(|why| {
+            let error = cannot(&at, format_args!("this cell is damaged or missing: {why}")).hint(AGAIN);
+            if near.is_empty() { error } else { error.note(format_args!("nearest names: {}", near.join(", "))) }
+        })
     };
     let one = |saved: SavedCell| -> Result<Result<Cell, Absent>, Error> {
         match saved.cell {

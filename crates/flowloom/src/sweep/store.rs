@@ -20,7 +20,8 @@ use std::path::{Path, PathBuf};
 use flowloom_report::html;
 use flowloom_report::scalars::Headings;
 use flowloom_report::sweep::{Cell, Grid, SweepAnswer};
-use flowloom_store::manifest::{self, Manifest};
+use flowloom_report::words::in_one_line;
+use flowloom_store::manifest::{self, FileDigest, Manifest};
 use flowloom_store::regular;
 use flowloom_store::run_folder::{OPTIONAL_TABLE, TABLES};
 use flowloom_store::staged::{self, StagedFile};
@@ -42,7 +43,7 @@ pub const SWEEP_FILE: &str = "sweep.json";
 /// Which cell is whose, in the folder of a sweep that has an answer.
 pub const GRID_FILE: &str = "grid.json";
 /// The numbers of a cell, in its folder.
-const CELL_FILE: &str = "cell.json";
+pub const CELL_FILE: &str = "cell.json";
 /// Locked by every sweep in the folder as long as it goes on.
 const LOCK_FILE: &str = "lock";
 /// Locked by the sweep that writes files beside the cells.
@@ -83,25 +84,56 @@ pub fn cannot(path: &Path, error: impl std::fmt::Display) -> Error {
     Error::new(format_args!("{}: {error}", path.display()))
 }
 
-/// The numbers of the cell in `folder`; `None` where they are missing or damaged.
-pub fn read_cell(folder: &Path) -> Option<Cell> {
+/// The numbers of the cell in `folder`, and the manifest of its files.
+///
+/// # Errors
+/// What is missing or damaged, in words.
+pub fn read_cell(folder: &Path) -> Result<(Cell, Manifest), String> {
+    if !folder.is_dir() {
+        return Err("there is no such folder".to_owned());
+    }
     let path = folder.join(CELL_FILE);
-    let text = regular::read(&path).ok()?;
-    Manifest::open(folder).ok()??.check(&path, &text).ok()?;
-    let stored: StoredCell = serde_json::from_slice(&text).ok()?;
-    (stored.version == VERSION).then_some(stored.cell)
+    let manifest = Manifest::open(folder).map_err(|error| error.to_string())?.ok_or("it has no manifest.json")?;
+    let text = regular::read(&path).map_err(|error| format!("{CELL_FILE}: {error}"))?;
+    manifest.check(&path, &text).map_err(|error| error.to_string())?;
+    let stored: StoredCell = serde_json::from_slice(&text).map_err(|error| format!("{CELL_FILE}: {error}"))?;
+    if stored.version != VERSION {
+        return Err(format!("{CELL_FILE} has version {}, and {VERSION} is read", stored.version));
+    }
+    Ok((stored.cell, manifest))
+}
+
+/// What a folder has of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum State {
+    /// All that is kept of a run.
+    Whole(Box<Cell>),
+    /// Nothing, or not the tables that are wanted now.
+    Missing,
+    /// A part of what was kept; why.
+    Damaged(String),
+}
+
+/// Whether `table`, a file of a run folder, is still as long as its manifest says; what is wrong with it.
+fn check_table(folder: &Path, table: &str, digest: &FileDigest) -> Result<(), String> {
+    match fs::metadata(folder.join(table)) {
+        Ok(found) if found.len() == digest.bytes => Ok(()),
+        Ok(found) => Err(format!("{table} has {} bytes, and had {}", found.len(), digest.bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(format!("{table} is missing")),
+        Err(error) => Err(format!("{table}: {error}")),
+    }
 }
 
 /// A file that is only there to be locked.
 fn opened(path: &Path) -> Result<File, Error> {
-    File::options().create(true).append(true).open(path).map_err(|error| cannot(path, error))
+    File::options().create(true).append(true).open(path).map_err(|error| Error::of_file(path, &error))
 }
 
 /// Waits until no other sweep writes files in `folder` beside its cells; others wait until this is dropped.
 fn exclusively(folder: &Path) -> Result<File, Error> {
     let path = folder.join(WRITING_FILE);
     let file = opened(&path)?;
-    file.lock().map_err(|error| cannot(&path, error))?;
+    file.lock().map_err(|error| Error::of_file(&path, &error))?;
     Ok(file)
 }
 
@@ -112,7 +144,7 @@ fn refuse_strangers(folder: &Path) -> Result<(), Error> {
     }
     let is_first =
         |name: &str| ["cells", "failed", LOCK_FILE, WRITING_FILE].contains(&name) || name.starts_with(SWEEP_FILE);
-    let names = staged::foreign(folder, |_, name| is_first(name)).map_err(|error| cannot(folder, error))?;
+    let names = staged::foreign(folder, |_, name| is_first(name)).map_err(|error| Error::of_file(folder, &error))?;
     match names.is_empty() {
         true => Ok(()),
         false => Err(cannot(folder, "it exists, and is no folder of a sweep").hint("name another one with -o")),
@@ -124,7 +156,7 @@ fn refuse_other(folder: &Path, asked: &Value) -> Result<(), Error> {
     let file = folder.join(SWEEP_FILE);
     let text = match regular::read(&file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        other => other.map_err(|error| cannot(&file, error))?,
+        other => other.map_err(|error| Error::of_file(&file, &error))?,
     };
     let known: Value = serde_json::from_slice(&text).map_err(|error| cannot(&file, error))?;
     let version = known.get("results_version").and_then(Value::as_u64);
@@ -142,21 +174,43 @@ fn refuse_other(folder: &Path, asked: &Value) -> Result<(), Error> {
     Ok(())
 }
 
+/// The folder of a sweep: the one that was named, or the first of the usual names (`runs/NAME-KEYS`, then `-2`, `-3` and so on behind it)
+/// that is free or holds this question. With `replace` it is the usual one.
+fn chosen(question: &Question, options: &SweepOptions, asked: &Value) -> PathBuf {
+    /// Sweeps over the same keys of one input that get names by themselves.
+    const MOST: u32 = 1_000;
+    if let Some(named) = &options.run.target {
+        return named.clone();
+    }
+    let usual = &question.usual_folder;
+    let name = usual.file_name().unwrap_or_default().to_string_lossy();
+    let numbered = |number: u32| match number {
+        1 => usual.clone(),
+        _ => usual.with_file_name(format!("{name}-{number}")),
+    };
+    let is_free = |folder: &PathBuf| match regular::read(&folder.join(SWEEP_FILE)) {
+        Ok(text) => serde_json::from_slice::<Value>(&text).is_ok_and(|known| known.get("question") == Some(asked)),
+        Err(_) => refuse_strangers(folder).is_ok(),
+    };
+    let most = if options.run.replace { 1 } else { MOST };
+    (1..=most).map(numbered).find(is_free).unwrap_or_else(|| usual.clone())
+}
+
 impl Store {
     /// Opens the folder of a sweep, which is made, or has the same question.
     ///
     /// # Errors
     /// It holds something else, or results of another version; what the file system says.
     pub fn open(question: &Question, options: &SweepOptions) -> Result<Store, Error> {
-        let folder = question.folder(options);
+        let asked = question.asked();
+        let folder = chosen(question, options, &asked);
         refuse_strangers(&folder)?;
         let cells = folder.join("cells");
         for made in [&cells, &folder.join("failed")] {
-            fs::create_dir_all(made).map_err(|error| cannot(made, error))?;
+            fs::create_dir_all(made).map_err(|error| Error::of_file(made, &error))?;
         }
         // Of two sweeps that begin at once, the second finds the question of the first.
         let _writing = exclusively(&folder)?;
-        let asked = question.asked();
         if !options.run.replace {
             refuse_other(&folder, &asked)?;
         }
@@ -166,13 +220,13 @@ impl Store {
             // Alone: what a sweep that was killed left is nobody's.
             Ok(()) => {
                 for left_in in [&folder, &cells, &folder.join("failed")] {
-                    remove_leftovers(left_in).map_err(|error| cannot(left_in, error))?;
+                    remove_leftovers(left_in).map_err(|error| Error::of_file(left_in, &error))?;
                 }
             }
             Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(error)) => return Err(cannot(&path, error)),
+            Err(TryLockError::Error(error)) => return Err(Error::of_file(&path, &error)),
         }
-        lock.lock_shared().map_err(|error| cannot(&path, error))?;
+        lock.lock_shared().map_err(|error| Error::of_file(&path, &error))?;
         let (tables, retry_failed) = (question.tables.clone(), options.retry_failed);
         let store = Store { folder, tables, retry_failed, _lock: lock };
         store.put(
@@ -211,13 +265,32 @@ impl Store {
 
     /// The cell with this name, if it is there and whole.
     pub fn cell(&self, id: &str) -> Option<Cell> {
+        match self.state(id) {
+            State::Whole(cell) => Some(*cell),
+            State::Missing | State::Damaged(_) => None,
+        }
+    }
+
+    /// What is there of the cell with this name. Each table that its manifest lists has to be there, with its length; bytes of tables are
+    /// not read.
+    pub fn state(&self, id: &str) -> State {
         let folder = self.cell_folder(id);
-        let cell = read_cell(&folder)?;
+        if !folder.exists() {
+            return State::Missing;
+        }
+        let (cell, manifest) = match read_cell(&folder) {
+            Ok(read) => read,
+            Err(why) => return State::Damaged(why),
+        };
+        let mut listed = manifest.files().iter().filter(|(name, _)| name.ends_with(".parquet"));
+        if let Err(why) = listed.try_for_each(|(name, digest)| check_table(&folder, name, digest)) {
+            return State::Damaged(why);
+        }
         let tables_are_there = TABLES
             .iter()
             .filter(|name| self.tables.keeps(name) && **name != OPTIONAL_TABLE)
-            .all(|name| folder.join(format!("{name}.parquet")).exists());
-        tables_are_there.then_some(cell)
+            .all(|name| manifest.files().contains_key(&format!("{name}.parquet")));
+        if tables_are_there { State::Whole(Box::new(cell)) } else { State::Missing }
     }
 
     /// Takes a cell on, so that no other sweep runs it meanwhile; `None` where another has it.
@@ -230,7 +303,7 @@ impl Store {
         match file.try_lock() {
             Ok(()) => Ok(Some(Claim { path, _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(cannot(&path, error)),
+            Err(TryLockError::Error(error)) => Err(Error::of_file(&path, &error)),
         }
     }
 
@@ -254,18 +327,18 @@ impl Store {
         for name in TABLES.iter().filter(|name| !self.tables.keeps(name)) {
             let table = staged.join(format!("{name}.parquet"));
             match fs::remove_file(&table) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot(&table, error)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::of_file(&table, &error)),
                 _ => {}
             }
         }
         write(&staged.join(CELL_FILE), &text)?;
-        Manifest::of(staged).and_then(|manifest| manifest.write(staged)).map_err(Error::new)?;
+        Manifest::of(staged).and_then(|manifest| manifest.write(staged)).map_err(Error::of)?;
         let folder = self.cell_folder(id);
         // One that is damaged, or lacks a table that is asked for now.
         if folder.exists() {
-            fs::remove_dir_all(&folder).map_err(|error| cannot(&folder, error))?;
+            fs::remove_dir_all(&folder).map_err(|error| Error::of_file(&folder, &error))?;
         }
-        fs::rename(staged, &folder).map_err(|error| cannot(&folder, error))?;
+        fs::rename(staged, &folder).map_err(|error| Error::of_file(&folder, &error))?;
         self.forget_failure(id)?;
         Ok(cell)
     }
@@ -300,7 +373,7 @@ impl Store {
     fn forget_failure(&self, id: &str) -> Result<(), Error> {
         let path = self.failure_file(id);
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot(&path, error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::of_file(&path, &error)),
             _ => Ok(()),
         }
     }
@@ -321,9 +394,9 @@ impl Store {
         write(&self.folder.join(REPORT_FILE), &page)?;
         let mut manifest = Manifest::default();
         for name in ["answer.json", GRID_FILE, "results.csv", REPORT_FILE, SWEEP_FILE] {
-            manifest.enter(&self.folder.join(name)).map_err(|error| cannot(&self.folder, error))?;
+            manifest.enter(&self.folder.join(name)).map_err(|error| Error::of_file(&self.folder, &error))?;
         }
-        manifest.write(&self.folder).map_err(Error::new)
+        manifest.write(&self.folder).map_err(Error::of)
     }
 
     fn put(&self, name: &str, value: &Value) -> Result<(), Error> {
@@ -368,7 +441,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         file.write_all(bytes)?;
         manifest::commit(staged)
     });
-    written.map_err(|error| cannot(path, error))
+    written.map_err(|error| Error::of_file(path, &error))
 }
 
 /// `variant,AXIS...,seed,metric,value,is_lower_bound`, in the order of variants, seeds and names.
@@ -379,12 +452,12 @@ fn table(question: &Question, grid: &Grid) -> Result<Vec<u8>, Error> {
     out.write_record(head.chain(["seed", "metric", "value", "is_lower_bound"])).map_err(Error::new)?;
     for variant in &grid.variants {
         let points = variant.points.iter().zip(&axes).map(|(point, axis)| axis.points[*point].as_str());
-        let first: Vec<&str> = [variant.name.as_str()].into_iter().chain(points).collect();
+        let first: Vec<_> = [variant.name.as_str()].into_iter().chain(points).map(in_one_line).collect();
         for cell in variant.present() {
             let seed = cell.seed.to_string();
             for (name, number) in &cell.numbers {
                 let (value, bound) = (number.value.to_string(), number.is_lower_bound.to_string());
-                out.write_record(first.iter().copied().chain([seed.as_str(), name, &value, &bound]))
+                out.write_record(first.iter().map(AsRef::as_ref).chain([seed.as_str(), name, &value, &bound]))
                     .map_err(Error::new)?;
             }
         }

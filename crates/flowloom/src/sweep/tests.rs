@@ -452,3 +452,150 @@ fn structures_of_a_model_are_cut_from_a_longer_workload() {
     assert!(differs(&prefill), "{:?}", prefill.answer.warnings);
     assert!(!resolved(&prefill).iter().any(is_cut));
 }
+
+/// A cell that lost a file of its manifest is run again, with a word; one that never had the tables that are wanted now, without.
+#[test]
+fn a_cell_that_lost_a_table_is_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "probe.every = \"500ms\"\n");
+    let mut asked = options(folder.path(), &["queue=drop-tail,codel"], 1);
+    swept(&file, &asked).unwrap();
+    asked.tables = Some(Quantity::of("all"));
+    let again = |asked: &SweepOptions| {
+        let told = std::sync::Mutex::new(Vec::new());
+        let observer = |event: &crate::context::Event<'_>| {
+            if let crate::context::Event::Warning(warning) = event {
+                told.lock().unwrap().push(warning.to_string());
+            }
+        };
+        let found = sweep(std::slice::from_ref(&file), asked, Context::new(&observer, &Stop::new())).unwrap();
+        (found.run, found.kept, told.into_inner().unwrap())
+    };
+    assert_eq!(again(&asked), (2, 0, Vec::new()), "the tables are new");
+    let cells = || -> Vec<PathBuf> {
+        std::fs::read_dir(folder.path().join("sweep/cells")).unwrap().map(|cell| cell.unwrap().path()).collect()
+    };
+    std::fs::remove_file(cells()[0].join("probes.parquet")).unwrap();
+    let (run, kept, told) = again(&asked);
+    assert_eq!((run, kept, told.len()), (1, 1, 1), "{told:?}");
+    assert!(told[0].contains("this cell is run again: probes.parquet is missing"), "{told:?}");
+    assert!(cells().iter().all(|cell| cell.join("probes.parquet").is_file()));
+    let path = cells()[1].join("queue.parquet");
+    std::fs::write(&path, "cut").unwrap();
+    let (run, _, told) = again(&asked);
+    assert!(run == 1 && told[0].contains("queue.parquet has 3 bytes, and had "), "{told:?}");
+}
+
+/// Errors name the option or the key that gave the value, and the value.
+#[test]
+fn a_wrong_value_names_the_axis_that_gave_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "");
+    for (vary, wanted) in [
+        ("queue=drop-tail,fqcodel", "given by --vary queue=fqcodel"),
+        ("rate+delay=1mbit+5ms,2mbit+5mm", "given by --vary rate+delay=2mbit+5mm"),
+        ("queu=pie,codel", "given by --vary queu=pie"),
+        ("queue=pie,codel,x=", "given by --vary queue=codel,x="),
+    ] {
+        let told = swept(&file, &options(folder.path(), &[vary], 1)).unwrap_err().to_string();
+        assert!(told.contains(wanted) && !told.contains("--set"), "{vary}: {told}");
+    }
+    let file = experiment(folder.path(), "[sweep]\nvary = [\"queue=drop-tail,fqcodel\"]\n");
+    let told = swept(&file, &options(folder.path(), &[], 1)).unwrap_err().to_string();
+    assert!(told.contains("given by sweep.vary queue=fqcodel") && !told.contains("--set"), "{told}");
+}
+
+/// The next free name is taken where nobody gave one, and what is there stays.
+#[test]
+fn questions_over_the_same_keys_have_folders_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "");
+    let usual = folder.path().join("runs/x-queue");
+    let chosen = |vary: &str, replace: bool| {
+        let mut asked = options(folder.path(), &[vary], 1);
+        (asked.run.target, asked.run.replace) = (None, replace);
+        let mut question =
+            Question::new(std::slice::from_ref(&file), &asked, Context::new(&Silent, &Stop::new())).unwrap();
+        question.usual_folder.clone_from(&usual);
+        let store = Store::open(&question, &asked).unwrap();
+        store.folder().file_name().unwrap().to_string_lossy().into_owned()
+    };
+    assert_eq!(chosen("queue=drop-tail,codel", false), "x-queue");
+    assert_eq!(chosen("queue=pie,red", false), "x-queue-2");
+    assert_eq!(chosen("queue=drop-tail,codel", false), "x-queue", "the same command goes on");
+    assert_eq!(chosen("queue=pie,red", false), "x-queue-2");
+    std::fs::create_dir(usual.with_file_name("x-queue-3")).unwrap();
+    std::fs::write(usual.with_file_name("x-queue-3/letter.txt"), "mine").unwrap();
+    assert_eq!(chosen("queue=blue,red", false), "x-queue-4", "a folder of somebody else's is left alone");
+    assert_eq!(chosen("queue=rem,red", true), "x-queue", "--force asks this one there");
+}
+
+#[test]
+fn what_a_sweep_left_out_is_named_with_the_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "");
+    let mut asked = options(folder.path(), &["queue=drop-tail"], 1);
+    let found = swept(&file, &asked).unwrap();
+    let cell = std::fs::read_dir(found.folder.join("cells")).unwrap().next().unwrap().unwrap().path();
+    let told = crate::results::load_variants(std::slice::from_ref(&cell)).unwrap_err().to_string();
+    let again = format!("`flowloom run {} -o FOLDER`", cell.display());
+    for wanted in ["kept only the summary", "--tables all", again.as_str()] {
+        assert!(told.contains(wanted), "{told}");
+    }
+    asked.tables = Some(Quantity::of("epochs"));
+    swept(&file, &asked).unwrap();
+    let told = crate::results::load_variants(std::slice::from_ref(&cell)).unwrap_err().to_string();
+    assert!(told.contains("left out tables of this run: ") && told.contains("connections"), "{told}");
+    asked.tables = Some(Quantity::of("all"));
+    swept(&file, &asked).unwrap();
+    assert!(crate::results::load_variants(&[cell]).is_ok());
+}
+
+/// A grid that names a cell that is not there says so, with the names that are most like it.
+#[test]
+fn a_cell_that_is_not_there_is_told_with_the_nearest() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "");
+    let found = swept(&file, &options(folder.path(), &["queue=drop-tail"], 1)).unwrap();
+    let cell = std::fs::read_dir(found.folder.join("cells")).unwrap().next().unwrap().unwrap().file_name();
+    let cell = cell.to_string_lossy();
+    let other = format!("{}zz", &cell[..cell.len() - 2]);
+    let grid = found.folder.join("grid.json");
+    let text = std::fs::read_to_string(&grid).unwrap();
+    for (name, wanted) in [
+        (other.as_str(), format!("there is no such folder\n  nearest names: {cell}")),
+        ("../x", "is no name of a cell".to_owned()),
+    ] {
+        std::fs::write(&grid, text.replace(&*cell, name)).unwrap();
+        let told = super::load_sweep(&found.folder).unwrap_err().to_string();
+        assert!(told.contains(&wanted), "{told}");
+    }
+}
+
+/// What a live sweep says beforehand: cells that are there, or are known to fail, do not run.
+#[test]
+fn only_cells_that_are_missing_will_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiment(folder.path(), "");
+    let asked = options(folder.path(), &["queue=drop-tail,codel"], 2);
+    let found = swept(&file, &asked).unwrap();
+    let stop = Stop::new();
+    let context = Context::new(&Silent, &stop);
+    let question = Question::new(std::slice::from_ref(&file), &asked, context).unwrap();
+    let store = Store::open(&question, &asked).unwrap();
+    let workloads = Workloads::new(&asked.run.capture, context);
+    let (first, _) = question.cell(0, 1, &[], &asked.run, &store.staging("control"), context).unwrap();
+    let headings = workloads.headings(&first).unwrap();
+    let cells = Cells::new(&question, &store, &workloads, &asked, headings, context);
+    let wanted: Vec<Wanted> =
+        (0..4).map(|place| Wanted::Cell { variant: place % 2, seed: 1 + place as u64 / 2 }).collect();
+    assert_eq!(cells.to_run(&wanted).unwrap(), 0);
+    let there = std::fs::read_dir(found.folder.join("cells")).unwrap().map(|cell| cell.unwrap().path());
+    // Beside the cells there is the workload that these have in common.
+    let there: Vec<PathBuf> = there.filter(|cell| cell.join("cell.json").is_file()).collect();
+    there[..3].iter().for_each(|cell| std::fs::remove_dir_all(cell).unwrap());
+    assert_eq!(cells.to_run(&wanted).unwrap(), 3);
+    let id = there[0].file_name().unwrap().to_string_lossy();
+    store.fail(&id, &Error::new("too slow"), "flowloom run").unwrap();
+    assert_eq!(cells.to_run(&wanted).unwrap(), 2, "one is known to fail");
+}

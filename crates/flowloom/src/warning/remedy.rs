@@ -8,6 +8,9 @@ const SET_A_LIMIT: &str =
 const LEAVE_SHORT_WAITS_OUT: &str = "extract from the packets, or take the published setting, in which short waits are left out: \
      waits = { min = \"500ms\", correct = \"none\" }";
 
+const WHEN_CUT: &str = "its last connections may be incomplete; stop the capturing program before copying, or use --strict to refuse \
+     such captures";
+
 impl Warning {
     /// What to do about it, where something can be done.
     pub fn remedy(&self) -> Option<&'static str> {
@@ -27,10 +30,7 @@ impl Warning {
             Warning::ClockRunsBackwards { .. } => {
                 "waits across such steps are taken as zero; reordercap puts packets in order"
             }
-            Warning::CutCapture { .. } => {
-                "its last connections may be incomplete; stop the capturing program before copying, or use --strict to \
-                 refuse such captures"
-            }
+            Warning::CutCapture { .. } => WHEN_CUT,
             Warning::MissingBytes { .. } => {
                 "capture with fewer losses, or leave such connections out with --missing skip"
             }
@@ -68,7 +68,9 @@ impl Warning {
             }
             Warning::LoadDrifts { .. } => "shuffle it (workload.load.shuffle), or use a part of it",
             Warning::Model { .. } => "docs/reference/models.md says what the model takes and what it means",
-            Warning::CalibratedModel { .. } => "truncate the law, or read the loads as those of this seed and duration",
+            Warning::CalibratedModel { .. } => {
+                "truncate the distribution, or read the loads as those of this seed and duration"
+            }
             Warning::FittedHarpoon(_) => "docs/reference/models.md (harpoon) says what the parameters are made of",
             Warning::LeftOfModel { reason, .. } => reason.remedy(),
             Warning::Phases(finding) => finding.remedy(),
@@ -103,9 +105,11 @@ impl Warning {
             Warning::PartKept { .. } => "run the command again, to its end, for a result that replaces it",
             Warning::ShortTarget { .. } => "set queue.target to at least 1.5 packet times at the rate",
             Warning::HeavyProbes { .. } => "raise probe.every",
+            Warning::NothingMarks => "let a queue mark, as --queue codel,ecn does, or leave tcp.ecn out",
             Warning::SourceMissed { .. } => "raise measure.duration, or let the source start earlier",
             Warning::ClassEmpty { .. }
             | Warning::TraceMissed { .. }
+            | Warning::CellDamaged { .. }
             | Warning::Stored { .. }
             | Warning::DiskFull
             | Warning::Live(_) => return None,

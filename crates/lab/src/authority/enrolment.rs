@@ -143,12 +143,30 @@ impl Pending {
     /// # Errors
     /// If one has begun already, or nothing can be written.
     pub fn begin(&self, token: &Token) -> Result<Request, Error> {
+        if self.folder.exists() {
+            return Err(Error::Refused(format!(
+                "a request was made before, and its key waits in {} for the answer: take the answer in with --answer, or remove that folder to \
+                 begin anew",
+                self.folder.display()
+            )));
+        }
         let key = new_key()?;
         files::create_folder(&self.folder, |folder| {
             files::write_new(&folder.join(Self::KEY), key.serialize_pem().as_bytes())?;
             files::write_new(&folder.join(Self::AUTHORITY), &token.authority)
         })?;
         Request::new(token, &key)
+    }
+
+    /// Takes back what was begun, if anything was: its key is of no more use.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn cancel(&self) -> Result<(), Error> {
+        match fs::remove_dir_all(&self.folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file(&self.folder)(error)),
+            _ => Ok(()),
+        }
     }
 
     /// Ends: makes the member's folder.

@@ -144,6 +144,8 @@ pub struct DatagramEnds {
     /// All ends are over, wherever their last datagrams are.
     is_cut: bool,
     strangers: u64,
+    /// Answers of probes for which the kernel had no room.
+    lost_answers: u64,
 }
 
 /// One end.
@@ -206,6 +208,7 @@ impl DatagramEnds {
             silent: Vec::new(),
             is_cut: false,
             strangers: 0,
+            lost_answers: 0,
         })
     }
 
@@ -235,23 +238,8 @@ impl DatagramEnds {
         let answers = datagrams.as_ref().is_some_and(|params| params.answered);
         let params = datagrams.clone().filter(|_| side == Side::Initiator);
         let source = params.map(|params| DatagramSource::new(params, self.orders.seed, vector.id));
-        let mut end = End {
-            side,
-            host: hosts[side],
-            own,
-            peer,
-            source,
-            answers,
-            probes: (answers && side == Side::Initiator).then(Probes::default),
-            last_sent: Time::ZERO,
-            gave_up: false,
-            is_silent: false,
-            unsent: None,
-            sink: DatagramSink::default(),
-            started: None,
-            first_sent: None,
-            failed: None,
-        };
+        let mut end = End::new(side, [own, *peer.ip()], source, answers);
+        (end.host, end.peer) = (hosts[side], peer);
         let next = end.deadline();
         end.note_silence(serial, &mut self.silent);
         self.ends.insert(serial, end);
@@ -299,11 +287,13 @@ impl DatagramEnds {
             let sides = [came.from, came.to].map(addresses::side_of);
             let is_inward = sides == [Some(self.orders.side.other()), Some(self.orders.side)];
             let serial = self.addressing.serial(initiator, acceptor).filter(|_| is_inward);
-            let DatagramEnds { ends, sockets, payload, silent, is_cut, .. } = self;
+            let DatagramEnds { ends, sockets, payload, silent, is_cut, lost_answers, .. } = self;
             let end = serial.and_then(|serial| Some((serial, ends.get_mut(&serial)?)));
             match end.filter(|(_, end)| end.side == role) {
                 Some((serial, end)) => {
-                    end.take_in(&came, &now, &sockets[host][role as usize], payload);
+                    let (socket, own, peer) = (&sockets[host][role as usize], end.own, end.peer);
+                    let has_room = end.take_in(&came, &now, payload, |answer| socket.send(own, peer, answer));
+                    *lost_answers += u64::from(!has_room);
                     end.note_silence(serial, silent);
                 }
                 // It was on the way.
@@ -335,13 +325,36 @@ impl DatagramEnds {
         self.strangers
     }
 
-    /// Datagrams that were not taken in in time.
+    /// Datagrams that the sockets lost: received too late, or answers for which they had no room.
     pub fn drops(&self) -> u64 {
-        self.sockets.iter().flatten().map(|socket| u64::from(sys::receive_drops(&socket.0).unwrap_or(0))).sum()
+        let received =
+            self.sockets.iter().flatten().map(|socket| u64::from(sys::receive_drops(&socket.0).unwrap_or(0)));
+        received.sum::<u64>() + self.lost_answers
     }
 }
 
 impl End {
+    /// An end at the first of these addresses, whose other end is at the second; `answers`: datagrams are probes.
+    fn new(side: Side, [own, peer]: [Ipv4Addr; 2], source: Option<DatagramSource>, answers: bool) -> End {
+        End {
+            side,
+            host: 0,
+            own,
+            peer: SocketAddrV4::new(peer, 0),
+            source,
+            answers,
+            probes: (answers && side == Side::Initiator).then(Probes::default),
+            last_sent: Time::ZERO,
+            gave_up: false,
+            is_silent: false,
+            unsent: None,
+            sink: DatagramSink::default(),
+            started: None,
+            first_sent: None,
+            failed: None,
+        }
+    }
+
     /// When it has something to send.
     fn deadline(&self) -> Option<Time> {
         match self.unsent {
@@ -405,17 +418,25 @@ impl End {
         true
     }
 
-    fn take_in(&mut self, came: &Received, clock: &impl Fn() -> Time, socket: &DatagramSocket, payload: &mut [u8]) {
+    /// Takes in a datagram, and answers it with `send` if it is a probe. False: the kernel had no room for the answer, which is lost as
+    /// one that a full queue drops, and the flow goes on.
+    fn take_in(
+        &mut self,
+        came: &Received,
+        clock: &impl Fn() -> Time,
+        payload: &mut [u8],
+        send: impl FnOnce(&[u8]) -> io::Result<bool>,
+    ) -> bool {
         let now = clock();
+        let mut has_room = true;
         let (number, sent) = label::read(&came.head, came.bytes, self.sink.expected(), now);
         if let Some(probes) = &mut self.probes {
             probes.handle_answer(number, sent, now);
         } else if self.answers {
             let bytes = &mut payload[..(came.bytes as usize).min(MOST_BYTES)];
             label::write(number, now, bytes);
-            match socket.send(self.own, self.peer, bytes) {
-                Ok(true) => {}
-                Ok(false) => self.failed = Some(libc::ENOBUFS),
+            match send(bytes) {
+                Ok(sent) => has_room = sent,
                 Err(error) => self.failed = Some(error.raw_os_error().unwrap_or(libc::EIO)),
             }
         }
@@ -423,6 +444,7 @@ impl End {
             Some(sent) => self.sink.handle_datagram(now, Datagram { number, sent, bytes: came.bytes }),
             None => drop(self.sink.handle_undated(now, number, came.bytes)),
         }
+        has_room
     }
 
     fn finish(self, serial: Serial) -> EndReport {
@@ -444,5 +466,33 @@ impl End {
             probes: self.probes,
             ..EndReport::without(serial, self.side, ended)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_socket_loses_answers_and_no_flow() {
+        let addresses = [Ipv4Addr::new(10, 0, 0, 2), Ipv4Addr::new(10, 0, 0, 1)];
+        let mut payload = vec![0; MOST_BYTES];
+        let mut answer = |end: &mut End, number: u64, sent: io::Result<bool>| {
+            let mut head = [0; label::BYTES];
+            label::write(number, Time::ZERO, &mut head);
+            let probe = Received { from: addresses[1], to: addresses[0], bytes: 64, head };
+            end.take_in(&probe, &|| Time::ZERO, &mut payload, |_| sent)
+        };
+        let mut end = End::new(Side::Acceptor, addresses, None, true);
+        assert!(answer(&mut end, 0, Ok(true)));
+        assert!(!answer(&mut end, 1, Ok(false)), "the answer is counted as lost");
+        assert!(answer(&mut end, 2, Ok(true)));
+        let report = end.finish(0);
+        assert_eq!(report.ended, Ended::Completed);
+        assert_eq!(report.datagrams.map(|(_, sink)| sink.packets), Some(3), "all probes were taken in");
+        // Another error ends the flow as before.
+        let mut end = End::new(Side::Acceptor, addresses, None, true);
+        assert!(answer(&mut end, 0, Err(io::Error::from_raw_os_error(libc::EPERM))));
+        assert_eq!(end.finish(0).ended, Ended::Error(libc::EPERM));
     }
 }

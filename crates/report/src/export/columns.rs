@@ -8,6 +8,7 @@ use flowloom_store::run_folder::Point;
 use crate::metric::{Metric, Unit};
 use crate::run::{Measurements, Run};
 use crate::statistics::{Sample, thin_distribution};
+use crate::words::in_one_line;
 
 /// How far a written distribution may be from the true one.
 const ERROR: f64 = 0.000_5;
@@ -33,7 +34,7 @@ pub(super) fn write(run: &Run, mut out: impl Write) -> io::Result<()> {
     let measured = &run.measurements;
     // Without an original nothing is compared at the monitor, and durations and response times are known at the ends alone.
     let at_link: &[Point] = if measured.has_original { &[Point::Original, Point::Monitor] } else { &[Point::Monitor] };
-    writeln!(out, "# flowloom {}: {}", env!("CARGO_PKG_VERSION"), run.name.replace(['\n', '\r'], " "))?;
+    writeln!(out, "# flowloom {}: {}", env!("CARGO_PKG_VERSION"), in_one_line(&run.name))?;
     writeln!(
         out,
         "# times from the start of the run; distributions: share of the values that are at most the first column, and above it"

@@ -32,7 +32,7 @@ pub(crate) fn summary(variable: &FittedVariable) -> String {
     );
     if variable.zeros > 0 {
         let percent = three_digits(100.0 * variable.zeros as f64 / variable.n as f64);
-        let _ = write!(line, "; {percent} % are zero, and laws are fitted to the others");
+        let _ = write!(line, "; {percent} % are zero, and distributions are fitted to the others");
     }
     line
 }
@@ -158,7 +158,7 @@ pub(crate) fn tail_lines(variable: &FittedVariable, tail: &Tail) -> Vec<String> 
                 )
             }
             Some(_) => "there are enough values for two digits of the mean".to_owned(),
-            None => "there is no mean: bound or truncate such a law".to_owned(),
+            None => "there is no mean: bound or truncate such a distribution".to_owned(),
         });
     }
     lines

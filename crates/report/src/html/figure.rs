@@ -18,12 +18,16 @@ pub(crate) fn curve_error(lines: usize) -> f64 {
     CURVE_ERROR * (lines as f64 / FULL_LINES as f64).max(1.0)
 }
 
-/// A number in six significant digits at most, whole ones without a fraction: short in the page, exact to the eye.
+/// A number in six significant digits at most, whole ones without a fraction: short in the page, exact to the eye. NaN, which is
+/// no value, is null there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Number(pub f64);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.is_nan() {
+            return serializer.serialize_none();
+        }
         let rounded: f64 = format!("{:.5e}", self.0).parse().unwrap_or(0.0);
         if rounded.fract() == 0.0 && rounded.abs() < 1e15 {
             serializer.serialize_i64(rounded as i64)
@@ -102,7 +106,8 @@ pub(crate) struct Line {
 pub(crate) enum Points {
     /// A distribution: how many of `n` values are above each `x`.
     Distribution { n: usize, x: Vec<Number>, above: Vec<usize> },
-    /// A series of means, with the extremes where bins were joined or several seeds are one line.
+    /// A series of means, with the extremes where bins were joined or several seeds are one line; NaN in bins without a value, which
+    /// are gaps of the line.
     Series {
         y: Vec<Number>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -290,5 +295,6 @@ mod tests {
         assert_eq!(text(3.0), "3");
         assert_eq!(text(1_234_567.89), "1234570");
         assert_eq!(text(0.123_456_789), "0.123457");
+        assert_eq!(text(f64::NAN), "null");
     }
 }

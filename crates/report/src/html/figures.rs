@@ -123,14 +123,8 @@ pub(super) const KINDS: [Kind; 19] = [
         "queue delay",
         true,
     ),
-    // A bin in which no probe has an answer has the value of the one before.
-    series(
-        Metric::ProbeRoundTrip,
-        "probes",
-        "Latency under load: round trip of probes",
-        "probe_ns",
-        "round trip (as before where none came)",
-    ),
+    // A bin in which no probe has an answer is a gap.
+    series(Metric::ProbeRoundTrip, "probes", "Latency under load: round trip of probes", "probe_ns", "round trip"),
     distribution(
         Metric::ProbeRoundTrip,
         "probes-share",
@@ -139,13 +133,7 @@ pub(super) const KINDS: [Kind; 19] = [
         "round trip",
         true,
     ),
-    series(
-        Metric::ProbeRequest,
-        "requests",
-        "Latency under load: requests of probes",
-        "probe_ns",
-        "SYN to response (as before where none came)",
-    ),
+    series(Metric::ProbeRequest, "requests", "Latency under load: requests of probes", "probe_ns", "SYN to response"),
     distribution(
         Metric::ProbeRequest,
         "requests-share",
@@ -336,7 +324,7 @@ fn title(kind: &Kind, first: &Measurements, directions: Directions) -> String {
         Metric::QueueFromLeft | Metric::QueueFromRight if kind.distribution => format!("{name}: distribution"),
         Metric::ProbeRoundTrip | Metric::ProbeRequest if kind.distribution => format!("{name}: distribution"),
         Metric::ProbeRoundTrip | Metric::ProbeRequest => {
-            format!("{name}, mean in bins of {bin} (a bin without answers as the one before)")
+            format!("{name}, mean in bins of {bin} (gaps: no answers)")
         }
         _ => name,
     }

@@ -42,7 +42,7 @@ pub(super) fn page(fitted: &Fitted) -> String {
             }
         }
         main {
-            (legend(roles.iter().zip(["values", "nearest law", "second", "third"])))
+            (legend(roles.iter().zip(["values", "nearest distribution", "second", "third"])))
             @for variable in &fitted.variables {
                 (section(variable, figures.iter().find(|figure| figure.id == variable.name)))
             }
@@ -184,11 +184,11 @@ fn quantiles(variable: &FittedVariable) -> Markup {
         }
         path
     };
-    let described = format!("Quantiles of {words} against those of laws");
+    let described = format!("Quantiles of {words} against those of distributions");
     html! {
         figure {
             div class="head" { h3 { (words) ": quantiles" } }
-            figcaption { "On the diagonal a law has the quantile of the values." }
+            figcaption { "On the diagonal a distribution has the quantile of the values." }
             div class="frame" {
                 div class="plot" {
                     svg class="chart" role="img" viewBox={ "0 0 " (WIDTH) " " (SIDE) } aria-label=(described) {
@@ -202,7 +202,7 @@ fn quantiles(variable: &FittedVariable) -> Markup {
                                 text x=(format_args!("{x:.1}")) y=(BOTTOM + 17.0) text-anchor="middle" { (label(tick)) }
                             }
                             text class="title" x="0" y="11" { "quantile of the values" }
-                            text class="title" x=(RIGHT) y=(BOTTOM + 34.0) text-anchor="end" { "quantile of the law" }
+                            text class="title" x=(RIGHT) y=(BOTTOM + 34.0) text-anchor="end" { "quantile of the distribution" }
                         }
                         path class="line original" d=(format_args!("M{LEFT},{BOTTOM}L{RIGHT},{TOP}")) {}
                         @for (rank, law) in variable.laws.iter().take(DRAWN).enumerate() {

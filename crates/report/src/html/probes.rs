@@ -97,3 +97,44 @@ fn cells(counts: Option<ProbeCounts>, times: &Sample) -> [String; 7] {
 
 /// What is shown where there is no value.
 const NOTHING: &str = "–";
+
+#[cfg(test)]
+mod tests {
+    use flowloom_core::time::{Duration, Time};
+
+    use super::*;
+    use crate::probes::tests::mixed;
+    use crate::run::{Measurements, Run};
+
+    fn run() -> Run {
+        let end = Time::ZERO + Duration::from_millis(400);
+        let mut measurements =
+            Measurements::new((Time::ZERO, end), Duration::from_millis(400), Duration::from_millis(10));
+        mixed().iter().for_each(|probe| measurements.probe(probe));
+        measurements.finish();
+        Run { name: String::new(), facts: Default::default(), host: Default::default(), measurements }
+    }
+
+    /// The texts of the cells of each row.
+    fn rows(table: &str) -> Vec<Vec<String>> {
+        let texts = |row: &str| {
+            row.split('<').filter_map(|part| Some(part.split_once('>')?.1.replace('\u{a0}', " "))).collect()
+        };
+        let rows = table.split("<tr").skip(1).map(texts);
+        rows.map(|row: Vec<String>| row.into_iter().filter(|text| !text.is_empty()).collect()).collect()
+    }
+
+    #[test]
+    fn seeds_of_a_variant_share_the_rows() {
+        let table = table(&Variant { name: "a".to_owned(), runs: vec![run(), run()] }).into_string();
+        let rows = rows(&table);
+        let names: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+        assert_eq!(names, ["probes", "round trip", "request", "left to right", "right to left"], "{table}");
+        assert_eq!(rows[1][1..], ["8", "25.0 %", "6.00 ms", "6.00 ms", "8.00 ms", "8.00 ms", "8.00 ms"]);
+        assert_eq!(rows[2][1], "4");
+        // One-way delays have no number of probes and no loss of their own.
+        assert_eq!(rows[3][1..4], [NOTHING, NOTHING, "1.00 ms"]);
+        let none = Variant { name: "b".to_owned(), runs: Vec::new() };
+        assert_eq!(probes(&none).count(), 0);
+    }
+}

@@ -33,6 +33,7 @@ pub(super) fn figure(sources: &[Source<'_>], with_original: bool) -> Option<Figu
     let diagrams: Vec<Diagram<'_>> =
         sources.iter().filter_map(|source| diagram(source, common)).filter(|one| one.octaves.len() >= FEWEST).collect();
     let first = diagrams.first()?;
+    let left_out = left_out(sources, common);
     let bin = plain(&first.bin.to_string());
     let measured = first.source.first();
     let scope = Scope { with_original, window: measured.window, bin: measured.bin };
@@ -52,7 +53,7 @@ pub(super) fn figure(sources: &[Source<'_>], with_original: bool) -> Option<Figu
         title: "Long-range dependence: logscale diagram".to_owned(),
         view: View::Octaves,
         finding: format!(
-            "H with 95 % interval: {}.{}{}",
+            "H with 95 % interval: {}.{}{left_out}{}",
             told.join("; "),
             remark.unwrap_or_default(),
             if is_joined {
@@ -76,6 +77,20 @@ pub(super) fn figure(sources: &[Source<'_>], with_original: bool) -> Option<Figu
         unit: Unit::Count,
         provenance: scope.throughput("packets", None, first.bin),
     })
+}
+
+/// Says which lines are missing, because their counts make no bins of `width`.
+fn left_out(sources: &[Source<'_>], width: Duration) -> String {
+    let told = sources.iter().filter_map(|source| {
+        let arrivals = source.first().arrivals(source.point)?;
+        let bins = [arrivals.width, width].map(|bin| plain(&bin.to_string()));
+        let has_none = arrivals.joined(width).is_none();
+        has_none.then(|| {
+            let [own, common] = bins;
+            format!(" {} has no line: its bins of {own} cannot be joined to bins of {common}.", source.name)
+        })
+    });
+    told.collect()
 }
 
 /// That of counts in bins of `width`; `None` if those of `source` make no such bins.

@@ -7,7 +7,7 @@ use super::figure::{Figure, Line, Number, Points, Role, Table, numbers};
 use super::figures::Source;
 use crate::metric::Metric;
 use crate::run::Measurements;
-use crate::statistics::thin_series;
+use crate::statistics::{mean_of_known, thin_series};
 
 /// Bins that the lines of a figure may have together; wider ones keep their extremes as a band.
 const MOST_BINS: usize = 6_000;
@@ -23,6 +23,7 @@ pub(super) struct Series {
     /// Start of the first bin and width of all, in seconds.
     pub start: f64,
     pub width: f64,
+    /// NaN in bins without a value.
     pub values: Vec<f64>,
     /// The smallest and the largest of several seeds in each bin, of which `values` are the means.
     pub spread: Option<[Vec<f64>; 2]>,
@@ -32,17 +33,19 @@ pub(super) struct Series {
 fn series_of(metric: Metric, source: &Source<'_>) -> Series {
     let measured = source.first();
     let (start, width) = (measured.window.0.as_secs_f64(), measured.series_bin(metric).as_secs_f64());
-    let all: Vec<Vec<f64>> = source.runs().map(|run| values_of(metric, run, source.point)).collect();
+    let mut all: Vec<Vec<f64>> = source.runs().map(|run| values_of(metric, run, source.point)).collect();
+    if metric.is_of_probes() {
+        // A seed whose probes have no answers has gaps alone.
+        all.retain(|series| !series.is_empty());
+    }
     let bins = all.iter().map(Vec::len).min().unwrap_or(0);
-    let across = |of: fn(f64, f64) -> f64| -> Vec<f64> {
-        (0..bins).map(|bin| all.iter().map(|series| series[bin]).reduce(of).unwrap_or(0.0)).collect()
+    let across = |of: &dyn Fn(&[f64]) -> f64| -> Vec<f64> {
+        (0..bins).map(|bin| of(&all.iter().map(|series| series[bin]).collect::<Vec<f64>>())).collect()
     };
+    let most = |of: fn(f64, f64) -> f64| across(&|values| values.iter().copied().fold(f64::NAN, of));
     let (values, spread) = match &all[..] {
         [only] => (only.clone(), None),
-        all => {
-            let mean = across(|a, b| a + b).into_iter().map(|sum| sum / all.len() as f64).collect();
-            (mean, Some([across(f64::min), across(f64::max)]))
-        }
+        _ => (across(&mean_of_known), Some([most(f64::min), most(f64::max)])),
     };
     Series { name: source.name.clone(), role: source.role.clone(), start, width, values, spread }
 }
@@ -131,7 +134,8 @@ fn table(figure: &Figure, start: f64, width: f64, all: &[Series]) -> Table {
     let rows = (0..bins.div_ceil(factor))
         .map(|row| {
             let time = format!("{} s", trimmed(start + (row * factor) as f64 * width));
-            let value = |values: &Vec<f64>| values.get(row).map_or("–".to_owned(), |&value| figure.unit.show(value));
+            let known = |values: &Vec<f64>| values.get(row).copied().filter(|value| !value.is_nan());
+            let value = |values: &Vec<f64>| known(values).map_or("–".to_owned(), |value| figure.unit.show(value));
             std::iter::once(time).chain(means.iter().map(value)).collect()
         })
         .collect();

@@ -205,14 +205,16 @@ fn points(points: &Points, figure: &Figure) -> Vec<(f64, f64)> {
         return all;
     }
     if figure.kind == Kind::Series {
-        // The lowest and the highest of each stretch, so that no peak is lost.
+        // The lowest and the highest of each stretch, so that no peak is lost; then a gap, if there is one.
         let stretch = (2 * all.len()).div_ceil(most);
         let ends = |stretch: &[(f64, f64)]| {
+            let known: Vec<(f64, f64)> = stretch.iter().copied().filter(|point| !point.1.is_nan()).collect();
             let at = |better: fn(f64, f64) -> bool| {
-                (1..stretch.len()).fold(0, |best, at| if better(stretch[at].1, stretch[best].1) { at } else { best })
+                (1..known.len()).fold(0, |best, at| if better(known[at].1, known[best].1) { at } else { best })
             };
             let (low, high) = (at(|a, b| a < b), at(|a, b| a > b));
-            [stretch[low.min(high)], stretch[low.max(high)]]
+            let ends = [low.min(high), low.max(high)].into_iter().filter_map(|at| known.get(at).copied());
+            ends.chain(stretch.iter().copied().find(|point| point.1.is_nan())).collect::<Vec<_>>()
         };
         return all.chunks(stretch).flat_map(ends).collect();
     }
@@ -221,18 +223,23 @@ fn points(points: &Points, figure: &Figure) -> Vec<(f64, f64)> {
     all.into_iter().enumerate().filter(|(index, _)| index % stride == 0 || *index == last).map(|(_, p)| p).collect()
 }
 
+/// A line through `points`, in steps or straight; it has a gap at each point whose value is NaN.
 fn path(points: &[(f64, f64)], x: &Scale, y: &Scale, steps: bool) -> String {
     let mut path = String::new();
     if steps {
         let _ = write!(path, "M{:.1},{:.1}", x.from, y.from);
     }
-    for (index, &(px, py)) in points.iter().enumerate() {
-        let (px, py) = (x.at(px), y.at(py));
-        let _ = match (steps, index) {
-            (true, _) => write!(path, "H{px:.1}V{py:.1}"),
-            (false, 0) => write!(path, "M{px:.1},{py:.1}"),
-            (false, _) => write!(path, "L{px:.1},{py:.1}"),
-        };
+    for run in points.split(|point| point.1.is_nan()) {
+        for (index, &(px, py)) in run.iter().enumerate() {
+            let (px, py) = (x.at(px), y.at(py));
+            let _ = match (steps, index) {
+                (true, _) => write!(path, "H{px:.1}V{py:.1}"),
+                // A point between two gaps is a dash of three pixels.
+                (false, 0) if run.len() == 1 => write!(path, "M{:.1},{py:.1}h3", px - 1.5),
+                (false, 0) => write!(path, "M{px:.1},{py:.1}"),
+                (false, _) => write!(path, "L{px:.1},{py:.1}"),
+            };
+        }
     }
     if steps {
         let _ = write!(path, "H{:.1}", x.to);
@@ -257,6 +264,9 @@ mod tests {
         assert_eq!(log.ticks().len(), 4);
         let linear = Scale { low: 0.0, high: 89.2, log: false, from: 0.0, to: 1.0 };
         assert_eq!(linear.ticks(), [0.0, 20.0, 40.0, 60.0, 80.0]);
+        let gap = [(0.0, 1.0), (1.0, f64::NAN), (2.0, 1.0), (3.0, 1.0)];
+        let across = Scale { low: 0.0, high: 3.0, log: false, from: 0.0, to: 300.0 };
+        assert_eq!(path(&gap, &across, &linear, false), "M-1.5,0.0h3M200.0,0.0L300.0,0.0");
         let flat = Scale { low: 2.0, high: 2.0, log: false, from: 10.0, to: 20.0 };
         assert_eq!((flat.at(2.0), flat.ticks().len()), (10.0, 1));
     }

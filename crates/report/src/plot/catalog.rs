@@ -4,6 +4,7 @@ use super::answers;
 use super::picture::{Picture, of_figure};
 use crate::html::figure::{Figure, Kind, Points};
 use crate::html::{figures_of_runs, sweep};
+use crate::statistics::mean_of_known;
 use crate::sweep::{Grid, SweepAnswer};
 use crate::variant::Variant;
 
@@ -197,7 +198,7 @@ pub fn offers_of_runs(variants: &[Variant]) -> Vec<Offer> {
 /// By how much a figure is the one of its direction: the mean of a series, the 95 % quantile of a distribution.
 fn most(figure: &Figure) -> f64 {
     let of_line = |points: &Points| match points {
-        Points::Series { y, .. } => y.iter().map(|y| y.0).sum::<f64>() / y.len().max(1) as f64,
+        Points::Series { y, .. } => mean_of_known(&y.iter().map(|y| y.0).collect::<Vec<f64>>()),
         Points::Distribution { n, x, above } => {
             // Where most values are 0, the tail decides.
             let tail = x.iter().zip(above).find(|(_, above)| **above * 20 <= *n);

@@ -283,7 +283,7 @@ fn curve_shapes(curve: &Curve, area: Area, x: &Scale, y: &Scale) -> Vec<Shape> {
         Form::Line | Form::Area => {
             let band = band(curve, x, y);
             let band = band.map(|path| Shape::Fill { path, colour, opacity: look::BAND });
-            let line = (curve.form == Form::Line).then(|| stroked(through(places())));
+            let line = (curve.form == Form::Line).then(|| stroked(broken(curve, x, y)));
             band.into_iter().chain(line).collect()
         }
         Form::Joined => {
@@ -331,17 +331,38 @@ fn row_shapes(curve: &Curve, point: &Point, place: Place, x: &Scale) -> Vec<Shap
     shapes
 }
 
+/// The stretches of a curve between its gaps.
+fn stretches(curve: &Curve) -> impl Iterator<Item = &[Point]> {
+    curve.points.split(|point| point.y.is_nan()).filter(|stretch| !stretch.is_empty())
+}
+
+/// The line through a curve's points, with its gaps. A point between two gaps is a short dash.
+fn broken(curve: &Curve, x: &Scale, y: &Scale) -> Vec<Segment> {
+    const HALF: f64 = 0.8;
+    let line = |stretch: &[Point]| match stretch {
+        [only] => through([-HALF, HALF].map(|aside| (x.at(only.x) + aside, y.at(only.y)))),
+        _ => through(stretch.iter().map(|point| (x.at(point.x), y.at(point.y)))),
+    };
+    stretches(curve).flat_map(line).collect()
+}
+
 /// The area between the ends of a curve's intervals.
 fn band(curve: &Curve, x: &Scale, y: &Scale) -> Option<Vec<Segment>> {
-    let edge =
-        |end: usize| curve.points.iter().filter_map(move |point| Some((x.at(point.x), y.at(point.interval?[end]))));
-    let (low, high): (Vec<Place>, Vec<Place>) = (edge(0).collect(), edge(1).collect());
-    if low.len() < 2 {
-        return None;
-    }
-    let mut path = through(high.into_iter().chain(low.into_iter().rev()));
-    path.push(Segment::Close);
-    Some(path)
+    let area = |stretch: &[Point]| {
+        let edge = |end: usize| {
+            let places = stretch.iter().filter_map(|point| Some((x.at(point.x), y.at(point.interval?[end]))));
+            places.collect::<Vec<Place>>()
+        };
+        let (low, high) = (edge(0), edge(1));
+        if low.len() < 2 {
+            return Vec::new();
+        }
+        let mut path = through(high.into_iter().chain(low.into_iter().rev()));
+        path.push(Segment::Close);
+        path
+    };
+    let path: Vec<Segment> = stretches(curve).flat_map(area).collect();
+    (!path.is_empty()).then_some(path)
 }
 
 /// What stands for a curve in the legend, in the middle of a field from here to there.

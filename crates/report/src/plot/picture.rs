@@ -2,6 +2,7 @@
 
 use super::axis::{Axis, around};
 use crate::html::figure::{Axis as PageAxis, Figure, Kind, Line, Points, Role};
+use crate::words::in_one_line;
 
 /// A figure as it is drawn, with its table.
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ pub(super) struct Curve {
 pub(super) enum Form {
     /// Steps at the points, from this level on; on to the end of the axis, or not.
     Steps { before: f64, goes_on: bool },
-    /// Straight from point to point.
+    /// Straight from point to point, with gaps at points without a value.
     Line,
     /// The area between the ends of intervals.
     Area,
@@ -58,6 +59,7 @@ pub(super) enum Form {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
     pub x: f64,
+    /// NaN: it has no value, and a line has a gap here.
     pub y: f64,
     /// The ends of its interval.
     pub interval: Option<[f64; 2]>,
@@ -79,9 +81,9 @@ fn shares(label: String, is_log: bool) -> Axis {
     Axis::Numbers { label, unit: "share", is_log, is_whole: false }
 }
 
-/// A number in the table: as short as it can be read back.
+/// A number in the table: as short as it can be read back; empty for NaN, which is no value.
 pub(super) fn plain(value: f64) -> String {
-    format!("{value}")
+    if value.is_nan() { String::new() } else { format!("{value}") }
 }
 
 /// A figure of a page; `is_ccdf`: a distribution by the shares above its values, both axes logarithmic.
@@ -211,11 +213,33 @@ fn table(figure: &Figure) -> Vec<Vec<String>> {
 impl Picture {
     /// Its data as CSV: a row of names, then a row for each point.
     pub fn csv(&self) -> String {
-        let cell = |cell: &String| match cell.contains([',', '"', '\n', '\r']) {
-            true => format!("\"{}\"", cell.replace('"', "\"\"")),
-            false => cell.clone(),
+        // Names are those of folders, with whatever these have in them.
+        let cell = |cell: &String| match in_one_line(cell) {
+            plain if plain.contains([',', '"']) => format!("\"{}\"", plain.replace('"', "\"\"")),
+            plain => plain.into_owned(),
         };
         let line = |row: &Vec<String>| row.iter().map(cell).collect::<Vec<String>>().join(",") + "\n";
         self.table.iter().map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_hold_no_character_that_acts() {
+        let row = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
+        let picture = Picture {
+            title: String::new(),
+            x: shares(String::new(), false),
+            y: shares(String::new(), false),
+            domains: [[0.0, 1.0]; 2],
+            curves: Vec::new(),
+            reference: None,
+            has_legend: false,
+            table: vec![row(&["series", "probe_ns"]), row(&["a\u{1b}[31m\u{202e}\n,b", &plain(f64::NAN)])],
+        };
+        assert_eq!(picture.csv(), "series,probe_ns\n\"a\\u{1b}[31m\\u{202e}\\u{a},b\",\n");
     }
 }

@@ -47,7 +47,7 @@ pub use sample::{Quantile, Sample};
 pub use seeds::{seeds_as_found, seeds_to_decide};
 pub use statistic::Statistic;
 pub use student::Estimate;
-pub use thin::{CurvePoint, ThinnedSeries, thin_distribution, thin_series, thin_steps};
+pub use thin::{CurvePoint, ThinnedSeries, mean_of_known, thin_distribution, thin_series, thin_steps};
 pub use warm_up::{mser5, running_mean};
 pub use wasserstein::{LogWasserstein, wasserstein, wasserstein_log10};
 

@@ -40,7 +40,7 @@ pub fn thin_steps(steps: impl IntoIterator<Item = (f64, usize)>, n: usize, error
     points
 }
 
-/// A series with several bins made one: what can be drawn of ten million values.
+/// A series with several bins made one: what can be drawn of ten million values. NaN stands for a bin without a value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThinnedSeries {
     /// Means of the joined bins.
@@ -52,14 +52,22 @@ pub struct ThinnedSeries {
 }
 
 /// `values` with every `factor` of them joined, the last ones as far as they go. Every value lies between `low` and `high`
-/// of its bin, and both are values: no peak is lost, and the largest and the smallest stay.
+/// of its bin, and both are values: no peak is lost, and the largest and the smallest stay. NaN is no value: bins without values
+/// are left out of the joined ones, and are NaN where all are.
 pub fn thin_series(values: &[f64], factor: usize) -> ThinnedSeries {
     let groups = || values.chunks(factor.max(1));
+    // `f64::min` and `f64::max` of NaN and a value are the value.
     ThinnedSeries {
-        mean: groups().map(|group| group.iter().sum::<f64>() / group.len() as f64).collect(),
-        low: groups().map(|group| group.iter().copied().fold(f64::INFINITY, f64::min)).collect(),
-        high: groups().map(|group| group.iter().copied().fold(f64::NEG_INFINITY, f64::max)).collect(),
+        mean: groups().map(mean_of_known).collect(),
+        low: groups().map(|group| group.iter().copied().fold(f64::NAN, f64::min)).collect(),
+        high: groups().map(|group| group.iter().copied().fold(f64::NAN, f64::max)).collect(),
     }
+}
+
+/// The mean of the values that are not NaN; NaN without any.
+pub fn mean_of_known(values: &[f64]) -> f64 {
+    let known = || values.iter().filter(|value| !value.is_nan());
+    known().sum::<f64>() / known().count() as f64
 }
 
 #[cfg(test)]
@@ -79,6 +87,16 @@ mod tests {
         assert!((900..1_300).contains(&points.len()), "{}", points.len());
         assert_eq!(points[0].x, 1.0);
         assert_eq!(points.last(), Some(&CurvePoint { x: 1e6, above: 0 }));
+    }
+
+    #[test]
+    fn bins_without_values_are_left_out() {
+        let none = f64::NAN;
+        let thinned = thin_series(&[2.0, none, none, none, none, 8.0], 2);
+        for series in [&thinned.mean, &thinned.low, &thinned.high] {
+            assert_eq!((series[0], series[2]), (2.0, 8.0));
+            assert!(series[1].is_nan(), "{thinned:?}");
+        }
     }
 
     proptest! {

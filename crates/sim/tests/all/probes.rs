@@ -72,6 +72,9 @@ fn an_idle_path_is_measured_exactly() {
     assert_eq!(request.total(), Some(ms(60) + bits(62) * 2 + bits(118) * 2 + bits(54)));
     assert!(log.bins.is_empty() && log.sources.is_empty() && log.connections.is_empty(), "no traffic");
     assert_eq!(summary.connections, ConnectionCounts::default());
+    let class = &summary.classes[0];
+    let payload = 101 * u64::from(PAYLOAD);
+    assert_eq!((class.to_acceptors_bytes, class.to_initiators_bytes), (payload, payload), "of both kinds, both ways");
     assert!(log.sojourns.iter().all(|bin| bin.class == TrafficClass::Probe));
     let carried = summary.directions[0].carried;
     assert!(carried.data >= 101 && carried.total() == summary.directions[0].offered.total(), "the link's totals");

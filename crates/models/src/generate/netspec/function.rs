@@ -66,10 +66,10 @@ pub struct Call {
     /// One over the mean, per microsecond.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lambda: Option<f64>,
-    /// Tail index, or shape of a gamma law.
+    /// Tail index, or shape of a gamma distribution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<f64>,
-    /// Scale of a gamma law.
+    /// Scale of a gamma distribution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
 }

@@ -23,7 +23,7 @@ pub struct Mpeg {
     /// I frames of a scene in the mean; their number is geometric, one at least.
     #[schemars(range(min = 1))]
     pub scene_length_mean: f64,
-    /// Bytes of a scene's I frames: mean of the log-normal law of scenes.
+    /// Bytes of a scene's I frames: mean of the log-normal distribution of scenes.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub scene_mean: f64,
     /// Its standard deviation.
@@ -34,13 +34,13 @@ pub struct Mpeg {
     /// Standard deviation of its noise, in bytes.
     #[schemars(range(min = 0))]
     pub i_sd: f64,
-    /// Bytes of P frames: mean of their log-normal law.
+    /// Bytes of P frames: mean of their log-normal distribution.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub p_mean: f64,
     /// Its standard deviation.
     #[schemars(range(min = 0))]
     pub p_sd: f64,
-    /// Bytes of B frames: mean of their log-normal law.
+    /// Bytes of B frames: mean of their log-normal distribution.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub b_mean: f64,
     /// Its standard deviation.
@@ -145,7 +145,7 @@ pub struct Conference {
     /// Frames each second.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub frame_rate: f64,
-    /// Shape of the gamma law.
+    /// Shape of the gamma distribution.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub shape: f64,
     /// Its scale, in bytes.

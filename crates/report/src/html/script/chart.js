@@ -11,6 +11,16 @@ const MARKS = [
   "M0,4.2L4,-3H-4Z", "M-4,-1.3H-1.3V-4H1.3V-1.3H4V1.3H1.3V4H-1.3V1.3H-4Z",
 ];
 
+// The stretches of points between gaps: points without a value, whose y is null.
+function stretches(points) {
+  const found = [[]];
+  for (const point of points) {
+    if (point.y === null) found.push([]);
+    else found[found.length - 1].push(point);
+  }
+  return found.filter((stretch) => stretch.length);
+}
+
 class Chart {
   constructor(element, figure) {
     this.figure = figure;
@@ -32,7 +42,7 @@ class Chart {
     const { figure, hidden } = this;
     const view = VIEWS[this.view];
     const inCells = (role) => !figure.cells || figure.cells.some((cell) => cell.roles.includes(role));
-    const curves = view.curves(figure, hidden).filter(({ line, points }) => points.length && inCells(line.role));
+    const curves = view.curves(figure, hidden).filter(({ line, points }) => stretches(points).length && inCells(line.role));
     const [xAxis, yAxis] = view.axes(figure);
     const full = view.x(figure, curves);
     const x = this.zoomed || full;
@@ -148,10 +158,11 @@ class Chart {
 
   drawCurve(plot, { line, points, shape, before, after, fit }, { x, y, area }) {
     const at = (point) => `${px(x.to(point.x))},${px(y.to(point.y))}`;
-    const edge = (side) => points.map((point) => `${px(x.to(point.x))},${px(y.to(point[side]))}`);
+    const edge = (part, side) => part.map((point) => `${px(x.to(point.x))},${px(y.to(point[side]))}`);
+    const filled = () => stretches(points).map((part) => `M${edge(part, "high").join("L")}L${edge(part, "low").reverse().join("L")}Z`).join("");
     const drawn = (classes, d) => svg("path", { class: classes, "data-role": line.role, d }, plot);
     if (shape === "band") {
-      drawn(`band ${line.class}`, `M${edge("high").join("L")}L${edge("low").reverse().join("L")}Z`);
+      drawn(`band ${line.class}`, filled());
       return;
     }
     if (shape === "dots") {
@@ -167,13 +178,14 @@ class Chart {
       return;
     }
     if (points[0].low !== undefined) {
-      svg("path", { class: `band ${line.class}`, d: `M${edge("high").join("L")}L${edge("low").reverse().join("L")}Z` }, plot);
+      svg("path", { class: `band ${line.class}`, d: filled() }, plot);
     }
     const visible = points.filter((point) => point.y > 0 || !y.log);
     let path = "";
     if (shape === "line") {
-      path = "M" + visible.map(at).join("L");
-      if (visible.length === 1) path += "h0.1";
+      // A point between two gaps is a dash.
+      const part = (points) => (points.length > 1 ? `M${points.map(at).join("L")}` : `M${at(points[0])}m-1.5,0h3`);
+      path = stretches(visible).map(part).join("");
     } else {
       path = `M${px(area.left)},${px(y.to(before))}`;
       for (const point of points) {
@@ -188,8 +200,9 @@ class Chart {
   // Labels at the right ends of lines, moved apart where they would touch; none where there are too many.
   labelEnds(root, { curves, y, area }, model, width) {
     const labels = curves.map(({ line, points, shape }) => {
-      const inside = points.filter((point) => point.x <= model.x[1] + 1e-9);
-      const last = inside[inside.length - 1] || points[points.length - 1];
+      const known = stretches(points).flat();
+      const inside = known.filter((point) => point.x <= model.x[1] + 1e-9);
+      const last = inside[inside.length - 1] || known[known.length - 1];
       return { line, at: clamp(y.to(shape === "band" ? (last.low + last.high) / 2 : last.y), area.top, area.bottom) };
     }).sort((a, b) => a.at - b.at);
     if (labels.length * 13 > area.bottom - area.top + 20) return;
@@ -208,8 +221,9 @@ class Chart {
   labelExtremes(root, { curves, x, y, area }) {
     const [from, to] = x.domain;
     const labels = curves.map(({ line, points }) => {
-      const within = points.filter((point) => point.x >= from && point.x <= to);
-      const far = within.reduce((a, b) => (Math.abs(b.y) > Math.abs(a.y) ? b : a), within[0] ?? points[0]);
+      const known = stretches(points).flat();
+      const within = known.filter((point) => point.x >= from && point.x <= to);
+      const far = within.reduce((a, b) => (Math.abs(b.y) > Math.abs(a.y) ? b : a), within[0] ?? known[0]);
       return { line, left: clamp(x.to(far.x), area.left, area.right), at: clamp(y.to(far.y), area.top + 8, area.bottom - 4) };
     }).sort((a, b) => a.at - b.at);
     if (labels.length * 13 > area.bottom - area.top) return;

@@ -146,7 +146,7 @@ Object.assign(Chart.prototype, {
       svg("line", { class: "cursor", x1: at, x2: at, y1: panel.area.top, y2: panel.area.bottom }, this.overlay);
       for (const row of rows) {
         const y = row.at ?? row.y;
-        if (panel.y.log && y <= 0 || !panel.curves.some(({ line }) => line === row.line)) continue;
+        if (y === null || panel.y.log && y <= 0 || !panel.curves.some(({ line }) => line === row.line)) continue;
         svg("circle", { class: `dot ${row.line.class}`, cx: at, cy: px(clamp(panel.y.to(y), panel.area.top, panel.area.bottom)), r: 3.5 }, this.overlay);
       }
     }
@@ -156,10 +156,10 @@ Object.assign(Chart.prototype, {
     const list = rows.map((row) => {
       const item = document.createElement("span");
       item.className = row.line.class;
-      const spread = !row.band && row.low !== undefined && row.high !== row.low
+      const spread = !row.band && row.y !== null && row.low !== undefined && row.high !== row.low
         ? ` (${words(yAxis, row.low)} – ${words(yAxis, row.high)})` : "";
       const number = document.createElement("i");
-      number.textContent = words(yAxis, row.y) + spread;
+      number.textContent = row.y === null ? "–" : words(yAxis, row.y) + spread;
       item.append(row.line.name, number);
       return item;
     });

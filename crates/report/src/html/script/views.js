@@ -127,7 +127,9 @@ const VIEWS = {
       const base = reference(figure).y;
       return others(figure, hidden).map((line) => ({
         line, shape: "line",
-        points: line.y.slice(0, base.length).map((y, index) => ({ x: figure.start + index * figure.step, y: y - base[index] })),
+        points: line.y.slice(0, base.length).map((y, index) => ({
+          x: figure.start + index * figure.step, y: y === null || base[index] === null ? null : y - base[index],
+        })),
       }));
     },
     axes: (figure) => [figure.x, { ...figure.y, signed: true, label: `${figure.y.label}, minus ${reference(figure).name}` }],
