@@ -7,6 +7,7 @@ use flowloom::core::workload::IpVersion;
 use flowloom::store::run_folder::{RunFolder, TrafficPoint};
 use serde_json::Value;
 
+use crate::network::Hosts;
 use crate::support::{Bench, Traffic, mixed};
 use crate::{can_run, one_run};
 
@@ -68,6 +69,31 @@ fn versions(bench: &Bench, workload: &str) -> BTreeMap<String, u32> {
     counts
 }
 
+/// A capture of connections over both versions and datagrams over IPv6, and an experiment that replays it with an acknowledgement for
+/// each segment, as a kernel and the simulator send them alike.
+fn make(bench: &Bench, live: &str) {
+    let (tcp, udp) = (both_versions().pcap(), mixed());
+    bench.file("c.pcap", &[&udp[..24], &datagrams_over_ipv6(&udp[24..]), &tcp[24..]].concat());
+    let experiment = "[workload]\nsource = \"c.pcap\"\n[network]\nbottleneck = { rate = \"50mbit\" }\n\
+                      [tcp]\nprofile = \"linux\"\ndelayed-ack = \"off\"\n[measure]\nduration = \"2s\"\ndrain = \"2s\"\n";
+    bench.file("x.toml", format!("{experiment}{live}").as_bytes());
+}
+
+/// Fails unless the link of a live run carried what it carries in the simulator, and each connection in its version of IP.
+fn compare(bench: &Bench, name: &str) {
+    bench.flowloom(&["run", "x.toml", "-o", "sim", "--force"]).succeeded();
+    let [live, sim] = [name, "sim"].map(|name| RunFolder::open(&bench.path(name)).unwrap());
+    let facts = &live.run()["live"];
+    assert_eq!(facts["stranger_packets"], 0, "{facts}");
+    assert!(!facts["notes"].to_string().contains("IPv6"), "{facts}");
+    for ((packets, bytes), (simulated, wanted)) in carried(&live).into_iter().zip(carried(&sim)) {
+        let words = format!("{name}: {packets} packets of {bytes} bytes, in the simulator {simulated} of {wanted}");
+        assert!(bytes.abs_diff(wanted) * 100 <= wanted, "{words}");
+    }
+    bench.flowloom(&["extract", &format!("{name}/link.pcap"), "-o", "w.parquet", "--force"]).succeeded();
+    assert_eq!(versions(bench, "w.parquet"), versions(bench, "sim/workload.parquet"), "{name}");
+}
+
 #[test]
 fn both_versions_of_ip_put_the_simulators_bytes_on_the_link() {
     if !can_run() {
@@ -75,28 +101,27 @@ fn both_versions_of_ip_put_the_simulators_bytes_on_the_link() {
     }
     let _run = one_run();
     let bench = Bench::new();
-    let (tcp, udp) = (both_versions().pcap(), mixed());
-    let capture = [&udp[..24], &datagrams_over_ipv6(&udp[24..]), &tcp[24..]].concat();
-    bench.file("c.pcap", &capture);
-    let workload = "[workload]\nsource = \"c.pcap\"\n[network]\nbottleneck = { rate = \"50mbit\" }\n\
-                    [tcp]\nprofile = \"linux\"\ndelayed-ack = \"off\"\n";
     for (name, live) in
         [("side", ""), ("hosts", "[live]\nhosts = 2\n"), ("packets", "[live]\ndevices = \"packet-sockets\"\n")]
     {
-        bench.file("x.toml", format!("{workload}{live}[measure]\nduration = \"2s\"\ndrain = \"2s\"\n").as_bytes());
+        make(&bench, live);
         let said = bench.flowloom(&["run", "x.toml", "--on", "live", "-o", name, "--pcap"]);
         assert!([0, 3].contains(&said.code), "{}\n{}", said.out, said.err);
-        bench.flowloom(&["run", "x.toml", "-o", "sim", "--force"]).succeeded();
-        let [live, sim] = [name, "sim"].map(|name| RunFolder::open(&bench.path(name)).unwrap());
-        let facts = &live.run()["live"];
-        assert_eq!((&facts["stranger_packets"], &facts["problems"]), (&0.into(), &Value::Array(Vec::new())));
-        assert!(!facts["notes"].to_string().contains("IPv6"), "{facts}");
-        for ((packets, bytes), (simulated, wanted)) in carried(&live).into_iter().zip(carried(&sim)) {
-            eprintln!("{name}: {packets} packets of {bytes} bytes, {simulated} of {wanted}");
-            assert!(bytes.abs_diff(wanted) * 100 <= wanted, "{name}: {bytes} bytes, {wanted} in the simulator");
-        }
-        // Extracted again, each connection has the version of IP that it had.
-        bench.flowloom(&["extract", &format!("{name}/link.pcap"), "-o", "w.parquet", "--force"]).succeeded();
-        assert_eq!(versions(&bench, "w.parquet"), versions(&bench, "sim/workload.parquet"), "{name}");
+        compare(&bench, name);
+        let run = RunFolder::open(&bench.path(name)).unwrap();
+        assert_eq!(run.run()["live"]["problems"], Value::Array(Vec::new()));
     }
+}
+
+#[test]
+fn sides_on_other_hosts_have_both_versions_of_ip() {
+    if !can_run() {
+        return;
+    }
+    let _run = one_run();
+    let hosts = Hosts::new(&["east", "west"]);
+    make(&hosts.bench, "");
+    let said = hosts.said(hosts.run(&["--pcap"]));
+    assert!([0, 3].contains(&said.code), "{}\n{}", said.out, said.err);
+    compare(&hosts.bench, "run");
 }
