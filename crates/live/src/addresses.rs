@@ -5,12 +5,14 @@
 //! the acceptor's the high part, so that no two connections of a run share their addresses, whatever their ports are, and
 //! an address is used again only after 65,280 others.
 //!
+//! Over IPv6 an end has the address whose last 32 bits are its IPv4 address, in a unique local network (RFC 4193) that no packet leaves.
+//!
 //! Where the ends are spread over hosts ([`Addressing::Hosts`]), each host has a block of addresses of its side's upper half, and
 //! the low bits in the block take the place of the low and the high part.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use flowloom_core::workload::{LinkSide, PerSide, Side};
+use flowloom_core::workload::{IpVersion, LinkSide, PerSide, Side};
 use serde::{Deserialize, Serialize};
 
 /// The number of a connection of a run, in the order of assignment.
@@ -56,6 +58,50 @@ pub fn emulated_hosts(side: LinkSide) -> (Ipv4Addr, u8) {
 pub fn emulated_host(side: LinkSide, number: u8) -> Ipv4Addr {
     assert!(number < MOST_HOSTS);
     place(side, 64 + u32::from(number))
+}
+
+/// The network of all IPv6 addresses of a testbed, fd66:6c6f:6f6d::/96.
+const IPV6: u128 = 0xfd66_6c6f_6f6d << 80;
+
+/// The IPv6 address of the end that has `address` in IPv4.
+pub const fn ipv6_of(address: Ipv4Addr) -> Ipv6Addr {
+    Ipv6Addr::from_bits(IPV6 | address.to_bits() as u128)
+}
+
+/// The IPv4 address of the end that has `address` in IPv6; `None` if it is no address of a testbed.
+pub fn ipv4_of(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let bits = address.to_bits();
+    (bits >> 32 == IPV6 >> 32).then(|| Ipv4Addr::from_bits(bits as u32))
+}
+
+/// The address in this version of IP of the end that has `address` in IPv4.
+pub fn in_version(version: IpVersion, address: Ipv4Addr) -> IpAddr {
+    match version {
+        IpVersion::V4 => address.into(),
+        IpVersion::V6 => ipv6_of(address).into(),
+    }
+}
+
+/// The IPv4 address of the end that has `address`; `None` if it is an IPv6 address that no testbed has.
+pub fn in_ipv4(address: IpAddr) -> Option<Ipv4Addr> {
+    match address {
+        IpAddr::V4(address) => Some(address),
+        IpAddr::V6(address) => ipv4_of(address),
+    }
+}
+
+/// The network in this version of IP whose ends have the addresses of `network` in IPv4: its address and the length of its prefix.
+pub fn network_in_version(version: IpVersion, (network, prefix): (Ipv4Addr, u8)) -> (IpAddr, u8) {
+    let more = match version {
+        IpVersion::V4 => 0,
+        IpVersion::V6 => 96,
+    };
+    (in_version(version, network), prefix + more)
+}
+
+/// The version of IP in which packets cross that count as `counted`, where a testbed has IPv6 or not.
+pub fn carried_in(counted: IpVersion, has_ipv6: bool) -> IpVersion {
+    if has_ipv6 { counted } else { IpVersion::V4 }
 }
 
 fn place(side: LinkSide, low: u32) -> Ipv4Addr {
@@ -246,6 +292,21 @@ mod tests {
             }
             assert_eq!(addressing.serial(host(LinkSide::Left), emulated_host(LinkSide::Right, 0)), None);
         }
+    }
+
+    #[test]
+    fn ipv6_addresses_stand_for_ipv4_ones() {
+        let (address, _) = of_connection(EACH + 1, LinkSide::Right);
+        assert_eq!(address, Ipv4Addr::new(198, 19, 1, 1));
+        assert_eq!(ipv6_of(address).to_string(), "fd66:6c6f:6f6d::c613:101");
+        assert_eq!(in_ipv4(ipv6_of(address).into()), Some(address));
+        assert_eq!(in_ipv4(address.into()), Some(address));
+        for other in ["::1", "fd66:6c6f:6f6d:1::c613:101", "fe80::1", "::ffff:198.19.1.1"] {
+            assert_eq!(ipv4_of(other.parse().unwrap()), None, "{other}");
+        }
+        let (network, prefix) = network_in_version(IpVersion::V6, network(LinkSide::Left));
+        assert_eq!((network.to_string().as_str(), prefix), ("fd66:6c6f:6f6d::c612:0", 112));
+        assert_eq!([true, false].map(|ipv6| carried_in(IpVersion::V6, ipv6)), [IpVersion::V6, IpVersion::V4]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::device::Device;
 use crate::guests::{Guest, Guests};
 use crate::host::counters::Counters;
 use crate::host::hosts::EmulatedHost;
+use crate::host::ipv6::NoIpv6;
 use crate::host::settings::Settings;
 use crate::host::testbed::{Choice, PathDevice, Testbed};
 use crate::observed::Observed;
@@ -45,6 +46,8 @@ pub(crate) struct Standing<G: Backend> {
     pub bias: Duration,
     /// How long before it begins it has to be told, beside what workers need.
     pub lead: Duration,
+    /// Why connections cannot run over IPv6; `None` if they can.
+    pub no_ipv6: Option<NoIpv6>,
     /// What is known of it.
     pub observed: Observed,
 }
@@ -74,7 +77,7 @@ impl Here {
         let mut workers = Workers::start(&options.program, &testbed.namespaces, options.workers)
             .map_err(host("starting worker processes"))?;
         let namespaces = testbed.hosts.each_ref().map(|hosts| namespaces(&hosts[..usize::from(addressing.count())]));
-        workers.begin(config, classes, namespaces)?;
+        workers.begin(config, classes, namespaces, testbed.no_ipv6.is_none())?;
         let observed = Observed {
             notes,
             warnings: testbed.warnings.iter().map(Warning::from).collect(),
@@ -85,7 +88,8 @@ impl Here {
             bias,
             ..Observed::default()
         };
-        Ok(Standing { backend: Here(testbed), devices, workers, bias, lead: Duration::ZERO, observed })
+        let no_ipv6 = testbed.no_ipv6.clone();
+        Ok(Standing { backend: Here(testbed), devices, workers, bias, lead: Duration::ZERO, no_ipv6, observed })
     }
 }
 

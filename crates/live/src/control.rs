@@ -10,7 +10,7 @@ use std::thread;
 
 use flowloom_core::play::{DatagramSink, Datagrams, Pauses, Probes, ReplayModel};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
+use flowloom_core::workload::{ConnectionVector, IpVersion, LinkSide, PerSide, Side};
 use flowloom_sim::Sending;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,8 @@ pub struct Orders {
     /// The namespaces of the hosts of its side, at most [`MOST_HOSTS`](crate::addresses::MOST_HOSTS), over which its ends are spread;
     /// without any, ends are its side's own.
     pub hosts: Vec<PathBuf>,
+    /// Whether there is IPv6 beside IPv4.
+    pub ipv6: bool,
     /// Which waits are replayed.
     pub replay: ReplayModel,
     /// What sockets of each class have.
@@ -66,6 +68,11 @@ impl Orders {
     /// If there are more hosts than can be.
     pub fn addressing(&self) -> Addressing {
         Addressing::over(u8::try_from(self.hosts.len()).unwrap_or(u8::MAX))
+    }
+
+    /// The versions of IP that connections have.
+    pub fn versions(&self) -> &'static [IpVersion] {
+        if self.ipv6 { &[IpVersion::V4, IpVersion::V6] } else { &[IpVersion::V4] }
     }
 }
 
@@ -89,6 +96,8 @@ pub struct Assignment {
     pub side: Side,
     /// Its class, a place in [`Orders::classes`].
     pub class: u16,
+    /// The version of IP that its packets have.
+    pub version: IpVersion,
     /// When the SYN is sent, or the first datagram may be.
     pub at: Time,
     /// What is played.

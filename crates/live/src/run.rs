@@ -12,7 +12,7 @@ use flowloom_core::record::{ProbeRecord, Record, Recorder};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Host, LinkSide, PerSide, Protocol, Side};
 
-use flowloom_sim::{Classed, Config, DatagramFlow, Origin, Progress, RunError, Starts, Summary};
+use flowloom_sim::{Classed, Config, DatagramFlow, Origin, Progress, RunError, Starts, Summary, ip_version};
 
 use crate::addresses::{self, Addressing, Serial};
 use crate::backend::{Backend, Here, Standing};
@@ -101,7 +101,7 @@ fn play_on<G: Backend, W, R: Recorder, C: Into<Classed>>(
     let host = |what| move |cause| LiveError::Host { what, cause };
     let addressing = options.addressing;
     let has_guests = !options.guests.1.is_empty();
-    let Standing { mut backend, devices, workers, bias, lead, mut observed } = standing;
+    let Standing { mut backend, devices, workers, bias, lead, no_ipv6, mut observed } = standing;
     let before = backend.counters().map_err(host("reading counters"))?;
     let usage = CpuTimes::now().map_err(host("reading /proc/stat"))?;
     let (commands, orders) = emulator::commands().map_err(host("making an eventfd"))?;
@@ -115,6 +115,8 @@ fn play_on<G: Backend, W, R: Recorder, C: Into<Classed>>(
         output,
         recorder,
         addressing,
+        has_ipv6: no_ipv6.is_none(),
+        in_ipv4_instead: 0,
         starts: Starts::new(vectors.into_iter()),
         flows: flows.into_iter().peekable(),
         next: None,
@@ -132,7 +134,8 @@ fn play_on<G: Backend, W, R: Recorder, C: Into<Classed>>(
     live.next = live.starts.next(config)?;
     live.assign_until(Time::ZERO + AHEAD)?;
     let clock = Clock::starting_in(lead + COUNTDOWN + COUNTDOWN_EACH * u64::from(live.serial));
-    let settings = emulator::Settings { tick: options.tick, bias, addressing, ..emulator::Settings::default() };
+    let ipv6 = no_ipv6.is_none();
+    let settings = emulator::Settings { tick: options.tick, bias, addressing, ipv6, ..emulator::Settings::default() };
     let emulated = if has_guests { with_less_propagation(config, bias) } else { config.clone() };
     let emulator = Emulator::new(emulated, settings, devices, clock, orders, out);
     let emulator = thread::Builder::new().name("emulator".to_owned()).spawn(move || emulator.run());
@@ -155,6 +158,8 @@ fn play_on<G: Backend, W, R: Recorder, C: Into<Classed>>(
     live.problems.extend(report.failed.iter().map(|why| Problem::Emulator { why: why.clone() }));
     let packets = if report.failed.is_none() { report.unaccounted() } else { 0 };
     live.problems.extend((packets > 0).then_some(Problem::Unaccounted { packets }));
+    let instead = live.in_ipv4_instead;
+    observed.notes.extend(no_ipv6.filter(|_| instead > 0).map(|why| why.not_replayed(instead)));
     let Live { mut summary, collector, reports, mut problems, workers, starts, guests, guest, .. } = live;
     drop((workers, guests));
     observed.cut_short = cut_short || report.failed.is_some();
@@ -204,6 +209,10 @@ struct Live<'a, V, R> {
     output: Receiver<Output>,
     recorder: &'a mut R,
     addressing: Addressing,
+    /// Whether connections can run over IPv6.
+    has_ipv6: bool,
+    /// Connections and flows of datagrams over IPv6 that run over IPv4.
+    in_ipv4_instead: u64,
     starts: Starts<V>,
     /// Flows of datagrams that were not assigned, by start.
     flows: Peekable<std::vec::IntoIter<DatagramFlow>>,
@@ -309,6 +318,9 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
             Origin::Source { endless_until } => (false, endless_until),
             Origin::Probe => (false, None),
         };
+        let counted = ip_version(&classed.vector, self.config.class(classed.class));
+        let version = addresses::carried_in(counted, self.has_ipv6);
+        self.in_ipv4_instead += u64::from(version != counted);
         let initiator_side = classed.vector.initiator_side;
         let hosts = self.addressing.hosts(serial, host_numbers(&classed.vector));
         // Who accepts is told first.
@@ -316,7 +328,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
             let (vector, datagrams) = (classed.vector.clone(), datagrams.clone());
             let class = classed.class;
             let assignment =
-                Assignment { serial, hosts, side, class, at, vector, in_progress, endless_until, datagrams };
+                Assignment { serial, hosts, side, class, version, at, vector, in_progress, endless_until, datagrams };
             self.tell_end(serial, initiator_side, side, ToWorker::Assign(Box::new(assignment)));
         }
         self.collector.expect(serial, at, classed);

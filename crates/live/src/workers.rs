@@ -142,7 +142,7 @@ impl Workers {
         Ok(())
     }
 
-    /// Tells all workers how they play, and waits until they listen.
+    /// Tells all workers how they play, with `ipv6` over IPv6 too, and waits until they listen.
     ///
     /// # Errors
     /// A worker fails, or takes too long.
@@ -151,6 +151,7 @@ impl Workers {
         config: &Config,
         classes: Vec<SocketOptions>,
         namespaces: [Vec<PathBuf>; 2],
+        ipv6: bool,
     ) -> Result<(), WorkersError> {
         let host_namespace = current_inode().map_err(WorkersError::NoProc)?;
         for place in 0..self.count() {
@@ -161,6 +162,7 @@ impl Workers {
                 workers: self.each_side,
                 host_namespace,
                 hosts: namespaces[side as usize].clone(),
+                ipv6,
                 replay: config.replay,
                 classes: classes.clone(),
                 seed: config.seed,

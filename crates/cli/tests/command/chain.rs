@@ -502,7 +502,7 @@ fn doctor_says_what_this_host_can_do() {
     );
     let capabilities = bench.json(&["doctor", "--json"]);
     let names: Vec<_> = capabilities["capabilities"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
-    for name in ["memory", "namespaces", "testbed", "congestion", "descriptors", "wake-ups", "clock", "load"] {
+    for name in ["memory", "namespaces", "testbed", "ipv6", "congestion", "descriptors", "wake-ups", "clock", "load"] {
         assert!(names.iter().any(|known| *known == name), "{name}: {names:?}");
     }
 }

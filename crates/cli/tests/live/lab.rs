@@ -18,7 +18,7 @@ use crate::sweeps::are_invalid;
 use crate::{can_run, demo, experiment, one_run, pause, signal};
 
 impl Hosts {
-    fn run(&self, more: &[&str]) -> Command {
+    pub fn run(&self, more: &[&str]) -> Command {
         let words = ["run", "x.toml", "--on", "lab:HOSTS.toml", "-o", "run", "--quiet"];
         self.by_the_controller(&[&words[..], more].concat())
     }

@@ -6,6 +6,7 @@ mod congestion;
 mod datagrams;
 mod faults;
 mod host;
+mod ipv6;
 mod lab;
 mod lab_faults;
 mod lab_processes;

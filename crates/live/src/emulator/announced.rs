@@ -44,7 +44,7 @@ impl Announced {
     /// None yet.
     pub fn new(settings: Settings) -> Announced {
         Announced {
-            flows: Flows::new(settings.addressing),
+            flows: Flows::new(settings.addressing, settings.ipv6),
             linger: settings.linger,
             closing: VecDeque::new(),
             guests_next: Time::ZERO,
@@ -95,7 +95,7 @@ impl Crossing for Announced {
     ) -> Result<Option<Entering>, EmulationError<HungUp>> {
         let frame = match Frame::read(packet.packet()) {
             Ok(frame) => frame,
-            Err(Unread::NotIpv4) => {
+            Err(Unread::NotIp) => {
                 counts.strangers += 1;
                 return Ok(None);
             }

@@ -12,7 +12,7 @@ use super::checksum::{self, IN_TCP, OF_IPV4};
 use super::frame::{Frame, Tcp, Transport};
 use super::window::Window;
 
-/// Where the ECN field stands in an IPv4 header.
+/// Where the ECN field stands in an IP header; in IPv6 four bits higher than in IPv4.
 const TRAFFIC_CLASS: usize = 1;
 
 /// Where the flags and the window field stand in a TCP header.
@@ -86,13 +86,14 @@ impl Conversation {
                 (Segment { ecn: frame.ecn, ..segment }, removed)
             }
             Transport::Udp(_) | Transport::Other => {
-                // All behind 20 bytes of IP and 8 of UDP.
-                let payload_bytes = u32::from(frame.bytes).saturating_sub(28);
+                // All behind the headers of IP and the 8 bytes of UDP.
+                let payload_bytes = u32::from(frame.bytes).saturating_sub(frame.version.header_bytes() + 8);
                 (Segment { payload_bytes, ecn: frame.ecn, ..Segment::default() }, 0)
             }
         };
-        let longer = self.ip_version.header_bytes() - IpVersion::V4.header_bytes();
-        let bytes = u32::from(frame.bytes) + LINK_HEADER_BYTES + longer;
+        // A kernel without IPv6 sends IPv4 in its place.
+        let bytes = u32::from(frame.bytes) + LINK_HEADER_BYTES + self.ip_version.header_bytes();
+        let bytes = bytes - frame.version.header_bytes();
         let extra = i64::from(bytes) - i64::from(removed) - i64::from(link_bytes(&segment));
         Taken { segment, extra: extra.clamp(i16::MIN.into(), i16::MAX.into()) as i16, first }
     }
@@ -224,9 +225,10 @@ impl End {
 
 /// Sets the congestion mark in the IP header of `packet`, if it is not there.
 pub fn mark(packet: &mut [u8]) {
-    if let Some(&class) = packet.get(TRAFFIC_CLASS)
-        && packet.len() >= 20
-    {
-        checksum::replace(packet, OF_IPV4, TRAFFIC_CLASS, class | 0b11);
+    match *packet {
+        // An IPv6 header has no checksum, and that of TCP does not cover the traffic class.
+        [first, _, ..] if first >> 4 == 6 => packet[TRAFFIC_CLASS] |= 0b11 << 4,
+        [_, class, ..] if packet.len() >= 20 => checksum::replace(packet, OF_IPV4, TRAFFIC_CLASS, class | 0b11),
+        _ => {}
     }
 }

@@ -37,7 +37,7 @@ pub struct DeviceCounts {
     pub read_packets: u64,
     /// Their bytes.
     pub read_bytes: u64,
-    /// Of them, packets that belong to no connection and to no guest, and those that are not IPv4: dropped.
+    /// Of them, packets that belong to no connection and to no guest, and those that are not IP: dropped.
     pub strangers: u64,
     /// Of them, packets whose lengths cannot be: dropped.
     pub malformed: u64,

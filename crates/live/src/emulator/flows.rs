@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 
 use flowloom_core::time::Time;
-use flowloom_core::workload::{LinkSide, Protocol, Side};
+use flowloom_core::workload::{IpVersion, LinkSide, Protocol, Side};
 use flowloom_sim::emulation::Slot;
-use flowloom_sim::{Class, Classed};
+use flowloom_sim::{Class, Classed, ip_version};
 
 use super::conversation::Conversation;
 use super::frame::{Frame, Transport};
@@ -22,6 +22,8 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub struct Flows {
     addressing: Addressing,
+    /// Whether connections over IPv6 are to cross in it.
+    ipv6: bool,
     flows: Vec<Option<Flow>>,
     vacant: Vec<u32>,
     /// Of each connection from the first that is open on: its flow.
@@ -41,6 +43,8 @@ pub struct Flow {
     pub state: State,
     /// What its packets tell.
     pub conversation: Conversation,
+    /// The version of IP that its packets have.
+    pub version: IpVersion,
     /// TCP or UDP; of guests any.
     pub protocol: Option<Protocol>,
     /// When its latest packet came.
@@ -89,9 +93,9 @@ pub enum Belongs {
 }
 
 impl Flows {
-    /// None yet, of connections that have such addresses.
-    pub fn new(addressing: Addressing) -> Flows {
-        Flows { addressing, ..Flows::default() }
+    /// None yet, of connections that have such addresses; with `ipv6` those over IPv6 cross in it.
+    pub fn new(addressing: Addressing, ipv6: bool) -> Flows {
+        Flows { addressing, ipv6, ..Flows::default() }
     }
 
     /// A connection is expected.
@@ -101,6 +105,7 @@ impl Flows {
             owner: Owner::Connection(serial),
             initiator_side: vector.initiator_side,
             conversation: Conversation::of(vector, class),
+            version: addresses::carried_in(ip_version(vector, class), self.ipv6),
             // QUIC's packets are UDP's.
             protocol: Some(if vector.protocol == Protocol::Tcp { Protocol::Tcp } else { Protocol::Udp }),
             state: State::Waiting(classed),
@@ -128,6 +133,7 @@ impl Flows {
             owner: Owner::Guest(key),
             initiator_side: side,
             conversation: Conversation::of_guest(),
+            version: IpVersion::V4,
             protocol: None,
             state: State::Open(slot),
             last: Time::ZERO,
@@ -154,7 +160,7 @@ impl Flows {
         let is_reserved = |address: Ipv4Addr| address.to_bits() & 0xffff < RESERVED;
         match (is_reserved(frame.source), is_reserved(frame.destination)) {
             (false, false) => self.connection(side, frame).unwrap_or(Belongs::Nowhere),
-            (true, true) => self.guest(side, frame),
+            (true, true) if frame.version == IpVersion::V4 => self.guest(side, frame),
             _ => Belongs::Nowhere,
         }
     }
@@ -174,7 +180,8 @@ impl Flows {
             Transport::Other => return None,
         };
         let sends = if sender == Side::Initiator { flow.initiator_side } else { flow.initiator_side.other() };
-        (sends == side && flow.protocol == Some(protocol)).then_some(Belongs::To(place, sender))
+        let is_as_announced = flow.version == frame.version && flow.protocol == Some(protocol);
+        (sends == side && is_as_announced).then_some(Belongs::To(place, sender))
     }
 
     fn guest(&self, side: LinkSide, frame: &Frame) -> Belongs {

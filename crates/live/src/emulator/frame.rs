@@ -3,12 +3,15 @@
 //! Places are kept beside values, since some are rewritten. Anything may come out of a device: what makes no sense is refused, and
 //! nothing here panics.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::num::{NonZeroU16, NonZeroU32};
 
 use flowloom_core::wire::{Ecn, Flags};
+use flowloom_core::workload::IpVersion;
 
-/// Protocol numbers of the IPv4 header.
+use crate::addresses;
+
+/// Protocol numbers of IP headers.
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
@@ -29,14 +32,16 @@ const LARGEST_SHIFT: u8 = 14;
 /// SACK blocks that are read; the option has room for one more.
 pub const SACK_BLOCKS: usize = 3;
 
-/// A packet of IPv4.
+/// A packet of IPv4 or IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Its sender.
+    /// The version of IP.
+    pub version: IpVersion,
+    /// Its sender: over IPv6 the IPv4 address for which that stands ([`addresses::ipv4_of`]), unspecified if it stands for none.
     pub source: Ipv4Addr,
-    /// Its receiver.
+    /// Its receiver, likewise.
     pub destination: Ipv4Addr,
-    /// The protocol behind the header.
+    /// The protocol behind the header; of IPv6 the next header.
     pub protocol: u8,
     /// The whole packet, by its header, in bytes. What was read behind them is no part of it.
     pub bytes: u16,
@@ -46,14 +51,14 @@ pub struct Frame {
     pub transport: Transport,
 }
 
-/// What is behind an IPv4 header.
+/// What is behind an IP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// A segment of TCP.
     Tcp(Tcp),
     /// A datagram of UDP: its ports.
     Udp([u16; 2]),
-    /// Anything else, fragments too.
+    /// Anything else; so are fragments, and packets with extension headers.
     Other,
 }
 
@@ -91,8 +96,8 @@ pub struct Tcp {
 /// Why a packet was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
-    /// It is no packet of IPv4.
-    NotIpv4,
+    /// It is no packet of IPv4 or IPv6.
+    NotIp,
     /// Its lengths cannot be.
     Malformed,
 }
@@ -109,12 +114,16 @@ impl Frame {
     /// Reads a packet.
     ///
     /// # Errors
-    /// It is none of IPv4, or makes no sense.
+    /// It is none of IP, or makes no sense.
     pub fn read(packet: &[u8]) -> Result<Frame, Unread> {
-        match packet.first() {
-            Some(first) if first >> 4 == 4 => {}
-            _ => return Err(Unread::NotIpv4),
+        match packet.first().map(|first| first >> 4) {
+            Some(4) => Frame::read_ipv4(packet),
+            Some(6) => Frame::read_ipv6(packet),
+            _ => Err(Unread::NotIp),
         }
+    }
+
+    fn read_ipv4(packet: &[u8]) -> Result<Frame, Unread> {
         let header = packet.first_chunk::<20>().ok_or(Unread::Malformed)?;
         let (at, bytes) = (usize::from(header[0] & 0x0f) * 4, word(header, 2));
         if at < 20 || usize::from(bytes) < at {
@@ -123,14 +132,9 @@ impl Frame {
         let behind = packet.get(at..usize::from(bytes)).ok_or(Unread::Malformed)?;
         // More fragments, or not the first one.
         let is_fragment = word(header, 6) & 0x3fff != 0;
-        let transport = match header[9] {
-            _ if is_fragment => Transport::Other,
-            TCP => Transport::Tcp(Tcp::read(behind, at)?),
-            UDP if behind.len() < 8 => return Err(Unread::Malformed),
-            UDP => Transport::Udp([word(behind, 0), word(behind, 2)]),
-            _ => Transport::Other,
-        };
+        let transport = if is_fragment { Transport::Other } else { Transport::read(header[9], behind, at)? };
         Ok(Frame {
+            version: IpVersion::V4,
             source: Ipv4Addr::from_bits(long(header, 12)),
             destination: Ipv4Addr::from_bits(long(header, 16)),
             protocol: header[9],
@@ -140,12 +144,45 @@ impl Frame {
         })
     }
 
+    /// RFC 8200 section 3. Extension headers are not looked behind: no kernel sends them with what connections send.
+    fn read_ipv6(packet: &[u8]) -> Result<Frame, Unread> {
+        const HEADER: u16 = IpVersion::V6.header_bytes() as u16;
+        let header = packet.first_chunk::<{ HEADER as usize }>().ok_or(Unread::Malformed)?;
+        let bytes = word(header, 4).checked_add(HEADER).ok_or(Unread::Malformed)?;
+        let behind = packet.get(header.len()..usize::from(bytes)).ok_or(Unread::Malformed)?;
+        let address = |at: usize| {
+            let bits = header[at..at + 16].iter().fold(0, |bits: u128, byte| bits << 8 | u128::from(*byte));
+            addresses::ipv4_of(Ipv6Addr::from_bits(bits)).unwrap_or(Ipv4Addr::UNSPECIFIED)
+        };
+        Ok(Frame {
+            version: IpVersion::V6,
+            source: address(8),
+            destination: address(24),
+            protocol: header[6],
+            bytes,
+            ecn: Ecn::from_traffic_class(header[1] >> 4),
+            transport: Transport::read(header[6], behind, header.len())?,
+        })
+    }
+
     /// Source and destination port, if it has any.
     pub fn ports(&self) -> Option<[u16; 2]> {
         match self.transport {
             Transport::Tcp(Tcp { ports, .. }) | Transport::Udp(ports) => Some(ports),
             Transport::Other => None,
         }
+    }
+}
+
+impl Transport {
+    /// Reads what is behind an IP header and begins at `at` in the packet: `behind`, of this protocol.
+    fn read(protocol: u8, behind: &[u8], at: usize) -> Result<Transport, Unread> {
+        Ok(match protocol {
+            TCP => Transport::Tcp(Tcp::read(behind, at)?),
+            UDP if behind.len() < 8 => return Err(Unread::Malformed),
+            UDP => Transport::Udp([word(behind, 0), word(behind, 2)]),
+            _ => Transport::Other,
+        })
     }
 }
 
@@ -231,6 +268,7 @@ pub mod tests {
     /// A packet to be made.
     #[derive(Clone, Debug)]
     pub struct Make<'a> {
+        pub version: IpVersion,
         pub from: (Ipv4Addr, u16),
         pub to: (Ipv4Addr, u16),
         pub sequence: u32,
@@ -244,6 +282,15 @@ pub mod tests {
 
     impl Make<'_> {
         fn ip(&self, protocol: u8, behind: &[u8]) -> Vec<u8> {
+            if self.version == IpVersion::V6 {
+                let mut packet = vec![0x60, self.ecn.bits() << 4, 0, 9];
+                packet.extend((behind.len() as u16).to_be_bytes());
+                packet.extend([protocol, 64]);
+                packet.extend(addresses::ipv6_of(self.from.0).octets());
+                packet.extend(addresses::ipv6_of(self.to.0).octets());
+                packet.extend(behind);
+                return packet;
+            }
             let mut packet = vec![0x45, self.ecn.bits(), 0, 0, 0, 7, 0x40, 0, 64, protocol, 0, 0];
             packet.extend(self.from.0.octets());
             packet.extend(self.to.0.octets());
@@ -270,7 +317,8 @@ pub mod tests {
             tcp.extend((0..self.payload).map(|n| n as u8));
             let mut packet = self.ip(TCP, &tcp);
             let checksum = !pseudo_sum(&packet);
-            packet[20 + IN_TCP..20 + IN_TCP + 2].copy_from_slice(&checksum.to_be_bytes());
+            let at = self.version.header_bytes() as usize + IN_TCP;
+            packet[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
             packet
         }
 
@@ -291,18 +339,20 @@ pub mod tests {
 
     /// The sum that the checksum of a TCP segment is of, pseudo header included.
     fn pseudo_sum(packet: &[u8]) -> u16 {
-        let behind = &packet[20..];
-        sum(&[&packet[12..20], &[0, TCP], &(behind.len() as u16).to_be_bytes(), behind])
+        let (addresses, behind) =
+            if packet[0] >> 4 == 6 { (&packet[8..40], &packet[40..]) } else { (&packet[12..20], &packet[20..]) };
+        sum(&[addresses, &[0, TCP], &(behind.len() as u16).to_be_bytes(), behind])
     }
 
-    /// Fails unless the checksums of the IP header and of the segment are right.
+    /// Fails unless the checksums of the segment, and of the IP header if that has one, are right.
     pub fn verify_tcp(packet: &[u8]) {
-        assert_eq!(sum(&[&packet[..20]]), 0xffff, "IP header");
+        assert!(packet[0] >> 4 == 6 || sum(&[&packet[..20]]) == 0xffff, "IP header");
         assert_eq!(pseudo_sum(packet), 0xffff, "segment");
     }
 
     pub fn make() -> Make<'static> {
         Make {
+            version: IpVersion::V4,
             from: (Ipv4Addr::new(198, 18, 1, 0), 40_000),
             to: (Ipv4Addr::new(198, 19, 1, 0), 5_000),
             sequence: 0xffff_fff0,
@@ -335,8 +385,9 @@ pub mod tests {
     #[test]
     fn what_makes_no_sense_is_refused() {
         let packet = Make { payload: 4, ..make() }.tcp();
-        assert_eq!(Frame::read(&[]), Err(Unread::NotIpv4));
-        assert_eq!(Frame::read(&[0x60; 60]), Err(Unread::NotIpv4));
+        assert_eq!(Frame::read(&[]), Err(Unread::NotIp));
+        assert_eq!(Frame::read(&[0x50; 60]), Err(Unread::NotIp));
+        assert_eq!(Frame::read(&[0x60; 60]), Err(Unread::Malformed), "IPv6 of 24,712 bytes");
         for length in 1..packet.len() {
             assert_eq!(Frame::read(&packet[..length]), Err(Unread::Malformed), "{length}");
         }
@@ -353,6 +404,32 @@ pub mod tests {
         assert_eq!(Frame::read(&padded), Frame::read(&packet), "what a link added behind it");
     }
 
+    #[test]
+    fn ipv6_is_read_as_far_as_its_addresses_and_headers_are_known() {
+        let make = Make { version: IpVersion::V6, ecn: Ecn::Ect0, payload: 4, ..make() };
+        let packet = make.tcp();
+        verify_tcp(&packet);
+        let frame = Frame::read(&packet).unwrap();
+        assert_eq!((frame.version, frame.source, frame.destination), (IpVersion::V6, make.from.0, make.to.0));
+        assert_eq!((frame.bytes, frame.ecn, frame.protocol), (64, Ecn::Ect0, TCP));
+        let Transport::Tcp(tcp) = frame.transport else { panic!("{frame:?}") };
+        assert_eq!((tcp.at, tcp.ports, tcp.payload_bytes), (40, [40_000, 5_000], 4));
+        for length in 1..packet.len() {
+            assert_eq!(Frame::read(&packet[..length]), Err(Unread::Malformed), "{length}");
+        }
+        let with = |at: usize, value: u8| {
+            let mut packet = packet.clone();
+            packet[at] = value;
+            Frame::read(&packet).unwrap()
+        };
+        assert_eq!(with(6, 44).transport, Transport::Other, "a fragment");
+        assert_eq!(with(8, 0xfe).source, Ipv4Addr::UNSPECIFIED, "an address of nobody here");
+        let padded = [packet.clone(), vec![0; 9]].concat();
+        assert_eq!(Frame::read(&padded), Frame::read(&packet), "what a link added behind it");
+        let udp = Frame::read(&make.udp()).unwrap();
+        assert_eq!((udp.bytes, udp.transport), (52, Transport::Udp([40_000, 5_000])));
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(12), failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -361,12 +438,13 @@ pub mod tests {
         fn reads_what_the_decoder_of_captures_reads(
             options in prop::collection::vec(0..12_u8, 40),
             words in 0..=10_usize,
-            changes in prop::collection::vec((20..90_usize, any::<u8>()), 0..4),
+            changes in prop::collection::vec((0..70_usize, any::<u8>()), 0..4),
             flags in any::<u8>(),
+            version in prop::sample::select(vec![IpVersion::V4, IpVersion::V6]),
         ) {
-            let mut packet = Make { options: &options[..4 * words], flags, payload: 30, ..make() }.tcp();
+            let mut packet = Make { version, options: &options[..4 * words], flags, payload: 30, ..make() }.tcp();
             for (at, value) in changes {
-                if let Some(byte) = packet.get_mut(at) {
+                if let Some(byte) = packet.get_mut(version.header_bytes() as usize + at) {
                     *byte = value;
                 }
             }
@@ -386,7 +464,7 @@ pub mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..100), first in 0x40..0x50_u8) {
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..100), first in 0x40..0x70_u8) {
             let mut bytes = bytes;
             if let Some(byte) = bytes.first_mut() {
                 *byte = first;

@@ -17,6 +17,8 @@ pub struct Settings {
     pub room: usize,
     /// Which addresses connections have.
     pub addressing: Addressing,
+    /// Whether connections that count as over IPv6 cross in it. Without, they cross in IPv4 and count the same.
+    pub ipv6: bool,
 }
 
 impl Default for Settings {
@@ -27,6 +29,7 @@ impl Default for Settings {
             linger: Duration::from_secs(3),
             room: 2_048,
             addressing: Addressing::Side,
+            ipv6: false,
         }
     }
 }

@@ -284,14 +284,16 @@ fn losses_copies_and_strangers_are_accounted_for() {
     for n in 0..5 {
         bench.send(LinkSide::Left, micros(10_000 * n), Make { sequence: n as u32, ..probe(100 + n as usize) }.udp());
     }
-    // Not IPv4; from nowhere; from the other side; to nobody's connection; between a reserved address and another; cut short.
+    // Not IP; from nowhere; from the other side; to nobody's connection; between a reserved address and another; a program's over IPv6;
+    // cut short.
     let unknown = make();
     let wrong = [
-        vec![0x60; 60],
+        vec![0x50; 60],
         Make { from: (Ipv4Addr::new(10, 0, 0, 1), 9), ..probe(100) }.udp(),
         backwards(probe(100)).udp(),
         unknown.tcp(),
         Make { to: probe(100).to, ..unknown }.tcp(),
+        Make { version: IpVersion::V6, ..probe(100) }.udp(),
         probe(100).udp()[..50].to_vec(),
     ];
     wrong.into_iter().for_each(|packet| bench.send(LinkSide::Left, micros(60_000), packet));
@@ -300,7 +302,7 @@ fn losses_copies_and_strangers_are_accounted_for() {
     let lengths: Vec<_> = came.right.iter().map(|packet| packet.1.len() + 14).collect();
     assert_eq!(lengths, [100, 100, 103, 103, 104, 104, 42, 42], "the second and third are lost, the rest comes twice");
     let [left, right] = came.report.devices;
-    assert_eq!((left.read_packets, left.strangers, left.malformed), (12, 5, 1));
+    assert_eq!((left.read_packets, left.strangers, left.malformed), (13, 6, 1));
     assert_eq!((right.written_packets, came.report.network.directions[0].lost.total()), (8, 2));
     assert_eq!(came.drops().iter().filter(|drop| drop.reason == DropReason::Loss).count(), 2);
 }
@@ -535,7 +537,7 @@ fn options_that_not_both_ends_offered_are_taken_out() {
     let mut conversation = Conversation::of(&vector, &class);
     assert_eq!(offered(&mut conversation, Side::Initiator, &syn), ([true; 3], Flags::ECE | Flags::CWR, 0));
     assert_eq!(offered(&mut conversation, Side::Acceptor, &syn_ack), ([true; 3], Flags::ECE, 0));
-    // Timestamps by the initiator alone, which its SYN took 12 bytes for; and over IPv6.
+    // Timestamps by the initiator alone, which its SYN took 12 bytes for; and over IPv6, carried in IPv4.
     known(&mut vector, Side::Acceptor, [true, false, false]);
     vector.ip_version = Some(IpVersion::V6);
     let mut conversation = Conversation::of(&vector, &class);
@@ -544,6 +546,44 @@ fn options_that_not_both_ends_offered_are_taken_out() {
     // Nothing by either: the class says nothing of them, either.
     let mut conversation = Conversation::of(&vector, &Class { as_captured: AsCaptured::default(), ..class.clone() });
     assert_eq!(offered(&mut conversation, Side::Initiator, &syn), ([false, false, true], 0, 0));
+}
+
+#[test]
+fn packets_of_a_connection_have_its_version_of_ip_and_no_other() {
+    for (version, ipv6, carried) in [
+        (IpVersion::V4, true, IpVersion::V4),
+        (IpVersion::V6, true, IpVersion::V6),
+        (IpVersion::V6, false, IpVersion::V4),
+    ] {
+        let mut bench = Bench::new(line());
+        bench.config.classes[0].as_captured = AsCaptured::ALL;
+        bench.settings.ipv6 = ipv6;
+        for (serial, protocol) in [(1, Protocol::Tcp), (2, Protocol::Udp)] {
+            let vector = ConnectionVector { ip_version: Some(version), protocol, ..connection([65_535; 2], 1_460) };
+            bench.orders.push((Time::ZERO, Command::Open(serial, Box::new(vector.into()))));
+        }
+        let segment = Make { payload: 100, ..ends(1)[0].clone() };
+        let datagram = Make { payload: 100, ..ends(2)[0].clone() };
+        for (n, version) in [IpVersion::V4, IpVersion::V6].into_iter().enumerate() {
+            bench.send(LinkSide::Left, micros(5_000 * n as u64), Make { version, ..segment.clone() }.tcp());
+            bench.send(LinkSide::Left, micros(5_000 * n as u64), Make { version, ..datagram.clone() }.udp());
+        }
+        let came = bench.run(NONE);
+        let versions: Vec<_> = came.right.iter().map(|packet| Frame::read(&packet.1).unwrap().version).collect();
+        assert_eq!(versions, [carried; 2]);
+        assert_eq!(came.report.devices[0].strangers, 2, "the other version");
+        // Ethernet, IP and TCP or UDP, however they were carried.
+        let bytes = 2 * (14 + u64::from(version.header_bytes()) + 100) + 20 + 8;
+        let records = came.outputs.iter().filter_map(|output| match output {
+            Output::Records(records) => Some(records),
+            Output::Closed(..) => None,
+        });
+        let crossed = records.flatten().map(|kept| match kept {
+            Kept::Throughput(bin) => bin.carried.bytes,
+            _ => 0,
+        });
+        assert_eq!(crossed.sum::<u64>(), bytes, "{version:?} carried in {carried:?}");
+    }
 }
 
 #[test]
@@ -668,22 +708,28 @@ fn a_connection_without_packets_has_a_path_all_the_same() {
 #[test]
 fn a_queue_that_marks_sets_the_mark_in_the_header() {
     let step = |at| Discipline::Step(StepParams { threshold: Limit::Packets(20), at, ..StepParams::default() });
-    for queue in [
-        Discipline::Codel(CodelParams { ecn: true, ..CodelParams::default() }),
-        Discipline::Codel(CodelParams { ce_threshold: Some(Duration::from_millis(20)), ..CodelParams::default() }),
-        step(StepPoint::Enqueue),
-        step(StepPoint::Dequeue),
+    for (queue, version) in [
+        (Discipline::Codel(CodelParams { ecn: true, ..CodelParams::default() }), IpVersion::V4),
+        (
+            Discipline::Codel(CodelParams { ce_threshold: Some(Duration::from_millis(20)), ..CodelParams::default() }),
+            IpVersion::V6,
+        ),
+        (step(StepPoint::Enqueue), IpVersion::V4),
+        (step(StepPoint::Dequeue), IpVersion::V6),
     ] {
         let mut bench = Bench::new(line());
         let law = matches!(&queue, Discipline::Codel(codel) if !codel.ecn);
         bench.config.bottleneck.queue = queue.clone();
         bench.config.window = Duration::from_secs(2);
-        bench.orders.push((Time::ZERO, Command::Open(1, Box::new(connection([65_535; 2], 1_460).into()))));
+        bench.config.classes[0].as_captured = AsCaptured::ALL;
+        bench.settings.ipv6 = true;
+        let vector = ConnectionVector { ip_version: Some(version), ..connection([65_535; 2], 1_460) };
+        bench.orders.push((Time::ZERO, Command::Open(1, Box::new(vector.into()))));
         let [initiator, _] = ends(1);
         for n in 0..1_000 {
             // Every third packet cannot carry the mark, where nothing but marks is done.
             let ecn = if n % 3 == 0 && matches!(queue, Discipline::Step(_)) { Ecn::NotEct } else { Ecn::Ect0 };
-            let data = Make { sequence: 500 + 946 * n, payload: 946, ecn, ..initiator.clone() };
+            let data = Make { sequence: 500 + 946 * n, payload: 946, ecn, version, ..initiator.clone() };
             bench.send(LinkSide::Left, micros(900 * u64::from(n)), data.tcp());
         }
         let came = bench.run(NONE);

@@ -9,9 +9,9 @@
 
 use std::fs;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
-use flowloom_core::workload::LinkSide;
+use flowloom_core::workload::{IpVersion, LinkSide};
 
 use super::counters::{KernelCounters, Meter};
 use super::namespace::Namespace;
@@ -38,26 +38,35 @@ impl EmulatedHost {
     }
 }
 
-/// Makes as many hosts of `side` as were chosen, behind the namespace of the side.
+/// Makes as many hosts of `side` as were chosen, behind the namespace of the side. With `has_ipv6` they have IPv6 too.
 pub(super) fn build(
     side: LinkSide,
     choice: &Choice,
     side_namespace: &Namespace,
+    has_ipv6: bool,
 ) -> Result<Vec<EmulatedHost>, TestbedError> {
     if choice.hosts == 0 {
         return Ok(Vec::new());
     }
     side_namespace.within(|| {
-        fs::write("/proc/sys/net/ipv4/ip_forward", "1").map_err(during("having a side forward for its hosts"))?;
+        let versions: &[IpVersion] = if has_ipv6 { &[IpVersion::V4, IpVersion::V6] } else { &[IpVersion::V4] };
         let mut netlink = Netlink::open().map_err(during("opening rtnetlink"))?;
         let network = addresses::emulated_hosts(side);
-        for network in [Some(network), choice.addressing.blocks(side)].into_iter().flatten() {
-            netlink.take_out_of_local(network).map_err(during("making room for hosts"))?;
+        for version in versions {
+            let forwards = match version {
+                IpVersion::V4 => "/proc/sys/net/ipv4/ip_forward",
+                IpVersion::V6 => "/proc/sys/net/ipv6/conf/all/forwarding",
+            };
+            fs::write(forwards, "1").map_err(during("having a side forward for its hosts"))?;
+            for network in [Some(network), choice.addressing.blocks(side)].into_iter().flatten() {
+                let network = addresses::network_in_version(*version, network);
+                netlink.take_out_of_local(network).map_err(during("making room for hosts"))?;
+            }
         }
         let mut hosts = Vec::with_capacity(usize::from(choice.hosts));
         for number in 0..choice.hosts.min(addresses::MOST_HOSTS) {
             let namespace = Namespace::new().map_err(TestbedError::Namespace)?;
-            let pair = Pair::new(side, number, choice);
+            let pair = Pair::new(side, number, choice, versions);
             let meter = namespace.within(|| {
                 pair.on_host(choice, side_namespace)?;
                 Meter::open(DEVICE, None).map_err(during("opening counters"))
@@ -70,7 +79,9 @@ pub(super) fn build(
 }
 
 /// A host and its side, as they see each other.
-struct Pair {
+struct Pair<'a> {
+    /// The versions of IP that it carries.
+    versions: &'a [IpVersion],
     side: LinkSide,
     /// The host's address.
     address: Ipv4Addr,
@@ -82,10 +93,11 @@ struct Pair {
     ends: [[u8; 6]; 2],
 }
 
-impl Pair {
-    fn new(side: LinkSide, number: u8, choice: &Choice) -> Pair {
+impl Pair<'_> {
+    fn new<'a>(side: LinkSide, number: u8, choice: &Choice, versions: &'a [IpVersion]) -> Pair<'a> {
         let address = addresses::emulated_host(side, number);
         Pair {
+            versions,
             side,
             address,
             networks: [(address, 32)].into_iter().chain(choice.addressing.block(side, number)).collect(),
@@ -104,20 +116,23 @@ impl Pair {
         netlink.add_pair(here, there, side_namespace).map_err(during("making a pair of devices"))?;
         let device = whole_packets_up(&mut netlink, DEVICE, choice)?;
         netlink.bring_up(LOOPBACK).map_err(during("bringing lo up"))?;
-        for network in &self.networks {
-            netlink.add_local_network(*network).map_err(during("making the addresses of a host local"))?;
-        }
-        let gateway = addresses::host(self.side);
-        netlink.add_neighbour(device, gateway, there.address).map_err(during("adding a neighbour"))?;
-        for side in [LinkSide::Left, LinkSide::Right] {
-            let route = Route {
-                to: addresses::network(side),
-                device,
-                via: Some(gateway),
-                source: Some(self.address),
-                metrics: choice.settings.metrics(),
-            };
-            netlink.add_route(&route).map_err(during("adding a route"))?;
+        for &version in self.versions {
+            for network in &self.networks {
+                let network = addresses::network_in_version(version, *network);
+                netlink.add_local_network(network).map_err(during("making the addresses of a host local"))?;
+            }
+            let gateway = addresses::in_version(version, addresses::host(self.side));
+            netlink.add_neighbour(device, gateway, there.address).map_err(during("adding a neighbour"))?;
+            for side in [LinkSide::Left, LinkSide::Right] {
+                let route = Route {
+                    to: addresses::network_in_version(version, addresses::network(side)),
+                    device,
+                    via: Some(gateway),
+                    source: Some(addresses::in_version(version, self.address)).filter(IpAddr::is_ipv4),
+                    metrics: choice.settings.metrics(),
+                };
+                netlink.add_route(&route).map_err(during("adding a route"))?;
+            }
         }
         Ok(())
     }
@@ -125,16 +140,20 @@ impl Pair {
     /// Makes the host known to its side, in whose namespace the calling thread is.
     fn on_side(&self, netlink: &mut Netlink, choice: &Choice) -> Result<(), TestbedError> {
         let device = whole_packets_up(netlink, &self.name, choice)?;
-        netlink.add_neighbour(device, self.address, self.ends[0]).map_err(during("adding a neighbour"))?;
-        for network in &self.networks {
-            let route = Route {
-                to: *network,
-                device,
-                via: Some(self.address),
-                source: Some(addresses::host(self.side)),
-                metrics: choice.settings.metrics(),
-            };
-            netlink.add_route(&route).map_err(during("adding a route to a host"))?;
+        for &version in self.versions {
+            let in_version = |address: Ipv4Addr| addresses::in_version(version, address);
+            let via = in_version(self.address);
+            netlink.add_neighbour(device, via, self.ends[0]).map_err(during("adding a neighbour"))?;
+            for network in &self.networks {
+                let route = Route {
+                    to: addresses::network_in_version(version, *network),
+                    device,
+                    via: Some(via),
+                    source: Some(in_version(addresses::host(self.side))).filter(IpAddr::is_ipv4),
+                    metrics: choice.settings.metrics(),
+                };
+                netlink.add_route(&route).map_err(during("adding a route to a host"))?;
+            }
         }
         Ok(())
     }

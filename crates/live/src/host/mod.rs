@@ -10,6 +10,7 @@
 //! | `counters` | what the kernel counted |
 //! | `hosts` | hosts of a side, each with a namespace of its own |
 //! | `limits` | how much of a run the host can hold, and how busy it is |
+//! | `ipv6` | whether connections can run over IPv6 |
 //! | `netlink` | devices, routes, neighbours |
 //! | `orphans` | worker processes whose run is gone |
 //! | `turns` | who comes first where there are more threads than cores |
@@ -17,6 +18,7 @@
 
 pub mod counters;
 pub mod hosts;
+pub mod ipv6;
 pub mod limits;
 pub mod namespace;
 pub mod netlink;

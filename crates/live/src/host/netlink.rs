@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use nix::libc;
@@ -108,13 +108,13 @@ pub struct Metrics {
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     /// The network: its address and the length of its prefix.
-    pub to: (Ipv4Addr, u8),
+    pub to: (IpAddr, u8),
     /// The device it leads to.
     pub device: Index,
     /// The next hop; `None` if the network is on the link.
-    pub via: Option<Ipv4Addr>,
-    /// The address that packets have whose socket has none.
-    pub source: Option<Ipv4Addr>,
+    pub via: Option<IpAddr>,
+    /// The address that packets have whose socket has none. IPv6 wants it to be one that a device has.
+    pub source: Option<IpAddr>,
     /// What TCP is told.
     pub metrics: Metrics,
 }
@@ -160,7 +160,7 @@ impl Netlink {
         self.ask(message).map(drop)
     }
 
-    /// Brings a device up.
+    /// Brings a device up. It is left out of multicast, of which nothing may be sent by itself (MLD).
     ///
     /// # Errors
     /// The kernel's.
@@ -208,10 +208,9 @@ impl Netlink {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn add_local_network(&mut self, (network, prefix): (Ipv4Addr, u8)) -> io::Result<()> {
+    pub fn add_local_network(&mut self, (network, prefix): (IpAddr, u8)) -> io::Result<()> {
         let kind = (libc::RT_TABLE_LOCAL, libc::RT_SCOPE_HOST, libc::RTN_LOCAL);
-        let mut message = Message::about_route(prefix, kind, 0);
-        message.attribute(libc::RTA_DST, &network.octets());
+        let mut message = Message::about_route((network, prefix), kind, 0);
         message.word(libc::RTA_OIF, LOOPBACK);
         self.ask(message).map(drop)
     }
@@ -220,10 +219,9 @@ impl Netlink {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn take_out_of_local(&mut self, (network, prefix): (Ipv4Addr, u8)) -> io::Result<()> {
+    pub fn take_out_of_local(&mut self, (network, prefix): (IpAddr, u8)) -> io::Result<()> {
         let kind = (libc::RT_TABLE_LOCAL, libc::RT_SCOPE_UNIVERSE, libc::RTN_THROW);
-        let mut message = Message::about_route(prefix, kind, 0);
-        message.attribute(libc::RTA_DST, &network.octets());
+        let message = Message::about_route((network, prefix), kind, 0);
         self.ask(message).map(drop)
     }
 
@@ -237,12 +235,11 @@ impl Netlink {
             None => (libc::RT_SCOPE_LINK, 0),
         };
         let kind = (libc::RT_TABLE_MAIN, scope, libc::RTN_UNICAST);
-        let mut message = Message::about_route(route.to.1, kind, flags);
-        message.attribute(libc::RTA_DST, &route.to.0.octets());
+        let mut message = Message::about_route(route.to, kind, flags);
         message.word(libc::RTA_OIF, route.device);
         for (kind, address) in [(libc::RTA_GATEWAY, route.via), (libc::RTA_PREFSRC, route.source)] {
             if let Some(address) = address {
-                message.attribute(kind, &address.octets());
+                message.address(kind, address);
             }
         }
         if route.metrics != Metrics::default() {
@@ -255,14 +252,14 @@ impl Netlink {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn add_neighbour(&mut self, device: Index, neighbour: Ipv4Addr, address: [u8; 6]) -> io::Result<()> {
+    pub fn add_neighbour(&mut self, device: Index, neighbour: IpAddr, address: [u8; 6]) -> io::Result<()> {
         let mut message = Message::new(libc::RTM_NEWNEIGH, libc::NLM_F_CREATE | libc::NLM_F_REPLACE);
         // struct ndmsg: family, padding, device, state, flags, type.
-        message.0.extend([libc::AF_INET as u8, 0, 0, 0]);
+        message.0.extend([family(neighbour), 0, 0, 0]);
         message.0.extend(device.to_ne_bytes());
         message.0.extend(libc::NUD_PERMANENT.to_ne_bytes());
         message.0.extend([0, 0]);
-        message.attribute(libc::NDA_DST, &neighbour.octets());
+        message.address(libc::NDA_DST, neighbour);
         message.attribute(libc::NDA_LLADDR, &address);
         self.ask(message).map(drop)
     }
@@ -374,11 +371,12 @@ impl Message {
         message
     }
 
-    fn about_route(prefix: u8, (table, scope, kind): (u8, u8, u8), flags: u32) -> Message {
+    fn about_route((network, prefix): (IpAddr, u8), (table, scope, kind): (u8, u8, u8), flags: u32) -> Message {
         let mut message = Message::new(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_EXCL);
         // struct rtmsg: family, lengths of both prefixes, type of service, table, protocol, scope, type, flags.
-        message.0.extend([libc::AF_INET as u8, prefix, 0, 0, table, RTPROT_STATIC, scope, kind]);
+        message.0.extend([family(network), prefix, 0, 0, table, RTPROT_STATIC, scope, kind]);
         message.0.extend(flags.to_ne_bytes());
+        message.address(libc::RTA_DST, network);
         message
     }
 
@@ -388,6 +386,13 @@ impl Message {
         self.0.extend(kind.to_ne_bytes());
         self.0.extend(value);
         self.0.resize(self.0.len().next_multiple_of(4), 0);
+    }
+
+    fn address(&mut self, kind: u16, address: IpAddr) {
+        match address {
+            IpAddr::V4(address) => self.attribute(kind, &address.octets()),
+            IpAddr::V6(address) => self.attribute(kind, &address.octets()),
+        }
     }
 
     fn word(&mut self, kind: u16, value: u32) {
@@ -422,6 +427,11 @@ impl Message {
 
 /// `struct ifinfomsg`: family and padding, type, device, flags, which of them to change.
 fn link_header(device: Index, up: bool) -> Vec<u8> {
-    let up = if up { libc::IFF_UP as u32 } else { 0 };
-    [0, device, up, up].into_iter().flat_map(u32::to_ne_bytes).collect()
+    let (up, changed) = if up { (libc::IFF_UP, libc::IFF_UP | libc::IFF_MULTICAST) } else { (0, 0) };
+    [0, device, up as u32, changed as u32].into_iter().flat_map(u32::to_ne_bytes).collect()
+}
+
+/// The family of an address.
+fn family(address: IpAddr) -> u8 {
+    (if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 }) as u8
 }

@@ -34,8 +34,8 @@ const BUFFER: usize = 96 << 20;
 #[derive(Debug)]
 pub struct PacketSocket {
     socket: File,
-    /// The header of all it sends.
-    header: [u8; HEADER],
+    /// The header of all IPv4 packets that it sends, and that of IPv6 packets.
+    headers: [[u8; HEADER]; 2],
 }
 
 impl PacketSocket {
@@ -51,12 +51,15 @@ impl PacketSocket {
         if setsockopt(&socket, RcvBufForce, &BUFFER).is_err() {
             setsockopt(&socket, RcvBuf, &BUFFER)?;
         }
-        sys::bind_packet_socket(&socket, index, libc::ETH_P_IP as u16)?;
-        let mut header = [0; HEADER];
-        header[..6].copy_from_slice(&peer);
-        header[6..12].copy_from_slice(&NOBODY);
-        header[12..].copy_from_slice(&(libc::ETH_P_IP as u16).to_be_bytes());
-        Ok(PacketSocket { socket: File::from(socket), header })
+        sys::bind_packet_socket(&socket, index, libc::ETH_P_ALL as u16)?;
+        let headers = [libc::ETH_P_IP, libc::ETH_P_IPV6].map(|kind| {
+            let mut header = [0; HEADER];
+            header[..6].copy_from_slice(&peer);
+            header[6..12].copy_from_slice(&NOBODY);
+            header[12..].copy_from_slice(&(kind as u16).to_be_bytes());
+            header
+        });
+        Ok(PacketSocket { socket: File::from(socket), headers })
     }
 
     /// How much it holds, in bytes as the kernel counts them; without root this is little.
@@ -76,7 +79,8 @@ impl Device for PacketSocket {
     }
 
     fn write(&mut self, packet: &[u8]) -> io::Result<bool> {
-        let parts = [IoSlice::new(&self.header), IoSlice::new(packet)];
+        let is_ipv6 = packet.first().is_some_and(|first| first >> 4 == 6);
+        let parts = [IoSlice::new(&self.headers[usize::from(is_ipv6)]), IoSlice::new(packet)];
         Ok(unless_blocked(self.socket.write_vectored(&parts))?.is_some())
     }
 }

@@ -254,8 +254,12 @@ impl Settings {
         // Source addresses are thousands, and no route leads back to them but one.
         self.set("net/ipv4/conf/all/rp_filter", 0, false);
         self.set("net/ipv4/conf/default/rp_filter", 0, false);
-        self.set("net/ipv6/conf/all/disable_ipv6", 1, false);
-        self.set("net/ipv6/conf/default/disable_ipv6", 1, false);
+        self.set("net/ipv6/conf/all/disable_ipv6", 0, false);
+        self.set("net/ipv6/conf/default/disable_ipv6", 0, false);
+        // No device has an IPv6 address by itself, and asks for none: only connections send. Their addresses are local by a route.
+        self.set("net/ipv6/conf/default/addr_gen_mode", 1, false);
+        self.set("net/ipv6/conf/default/accept_ra", 0, false);
+        self.set("net/ipv6/ip_nonlocal_bind", 1, false);
         self.metrics.initial_receive_window = Some(65_535_u32.div_ceil(TYPICAL_MSS));
     }
 
@@ -312,7 +316,7 @@ impl Settings {
             if setting.required {
                 return Err(what);
             }
-            // A kernel without IPv6 needs none of it turned off.
+            // What a kernel without IPv6 lacks is said where it matters.
             if !setting.key.starts_with("net/ipv6") || Path::new(SYSCTLS).join("net/ipv6").exists() {
                 refused.push(what);
             }

@@ -6,6 +6,8 @@
 //!   198.19.0.0/16 by the device  <->  reader  ...  reader  <->  198.18.0.0/16 by the device
 //! ```
 //!
+//! Where the kernel has IPv6, the same holds of the IPv6 addresses that stand for these ([`addresses::ipv6_of`]).
+//!
 //! Hosts, where they are asked for, are namespaces behind that of their side, which forwards for them (`hosts`).
 //!
 //! There is no other route and no other device than lo, so that nothing leaves but by the emulator. Everything is held by
@@ -14,15 +16,16 @@
 use std::fmt;
 use std::fs;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use flowloom_core::workload::LinkSide;
+use flowloom_core::workload::{IpVersion, LinkSide};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use thiserror::Error;
 
 use super::counters::{Counters, Meter, SideCounters};
 use super::hosts::{self, EmulatedHost};
+use super::ipv6::{self, NoIpv6};
 use super::namespace::Namespace;
 use super::netlink::{End, LOOPBACK, Netlink, Route};
 use super::packet::{NOBODY, PacketSocket};
@@ -90,6 +93,8 @@ pub struct Testbed {
     pub warnings: Vec<Warning>,
     /// What the kernel told of itself.
     pub provenance: Provenance,
+    /// Why connections cannot run over IPv6; `None` if they can.
+    pub no_ipv6: Option<NoIpv6>,
     meters: [Meter; 2],
 }
 
@@ -198,14 +203,17 @@ impl Testbed {
         let (left, left_device) = Side::build(LinkSide::Left, choice, middle.as_ref(), &mut warnings)?;
         // Both sides are alike: what is wrong with one is said once.
         let (right, right_device) = Side::build(LinkSide::Right, choice, middle.as_ref(), &mut Vec::new())?;
+        let no_ipv6 = left.no_ipv6.or(right.no_ipv6);
+        let has_ipv6 = no_ipv6.is_none();
         let testbed = Testbed {
             hosts: [
-                hosts::build(LinkSide::Left, choice, &left.namespace)?,
-                hosts::build(LinkSide::Right, choice, &right.namespace)?,
+                hosts::build(LinkSide::Left, choice, &left.namespace, has_ipv6)?,
+                hosts::build(LinkSide::Right, choice, &right.namespace, has_ipv6)?,
             ],
             namespaces: [left.namespace, right.namespace],
             warnings,
             provenance: left.provenance,
+            no_ipv6,
             meters: [left.meter, right.meter],
         };
         Ok((testbed, [left_device, right_device]))
@@ -259,6 +267,8 @@ pub struct Side {
     pub namespace: Namespace,
     /// What its kernel told of itself.
     pub provenance: Provenance,
+    /// Why connections cannot run over IPv6; `None` if they can.
+    pub no_ipv6: Option<NoIpv6>,
     meter: Meter,
 }
 
@@ -290,27 +300,32 @@ impl Side {
         warnings: &mut Vec<Warning>,
     ) -> Result<(Side, PathDevice), TestbedError> {
         let namespace = Namespace::new().map_err(TestbedError::Namespace)?;
-        let (device, provenance, meter, said) = namespace.within(|| {
+        let (device, provenance, no_ipv6, meter, said) = namespace.within(|| {
             let mut said = Vec::new();
             let refused = choice.settings.apply().map_err(TestbedError::Setting)?;
             said.extend(refused.into_iter().map(Warning::Setting));
-            let device = match middle {
-                None => by_tun(side, choice, &mut said)?,
-                Some(middle) => by_packet_socket(side, choice, middle, &mut said)?,
+            let (device, neighbour) = match middle {
+                None => (by_tun(side, choice, &mut said)?, None),
+                Some(middle) => (by_packet_socket(side, choice, middle, &mut said)?, Some(NOBODY)),
             };
+            route(side, choice, neighbour, IpVersion::V4)?;
+            let over_ipv6 = ipv6::of_this_namespace().and_then(|()| {
+                let routes = route(side, choice, neighbour, IpVersion::V6);
+                routes.map_err(|error| NoIpv6::Routes(error.to_string()))
+            });
             let reader = match &device {
                 PathDevice::Tun(_) => None,
                 PathDevice::PacketSocket(socket) => Some(socket),
             };
             let meter = Meter::open(DEVICE, reader).map_err(during("opening counters"))?;
-            Ok::<_, TestbedError>((device, Provenance::of_this_namespace(), meter, said))
+            Ok::<_, TestbedError>((device, Provenance::of_this_namespace(), over_ipv6.err(), meter, said))
         })?;
         warnings.extend(said);
-        Ok((Side { namespace, provenance, meter }, device))
+        Ok((Side { namespace, provenance, no_ipv6, meter }, device))
     }
 }
 
-/// Makes a TUN device and its routes in the calling thread's namespace.
+/// Makes a TUN device in the calling thread's namespace.
 fn by_tun(side: LinkSide, choice: &Choice, said: &mut Vec<Warning>) -> Result<PathDevice, TestbedError> {
     let (device, napi) = match Tun::create(DEVICE, true) {
         Ok(device) => (device, true),
@@ -327,11 +342,10 @@ fn by_tun(side: LinkSide, choice: &Choice, said: &mut Vec<Warning>) -> Result<Pa
         said.push(Warning::NotThreaded(cause));
     }
     turns::receiving_threads(DEVICE).difference(&others).copied().for_each(turns::receive_first);
-    route(&mut netlink, side, choice, None)?;
     Ok(PathDevice::Tun(device))
 }
 
-/// Makes a pair of devices, routes by one end in the calling thread's namespace, and a packet socket at the other in `middle`.
+/// Makes a pair of devices, one end in the calling thread's namespace, and a packet socket at the other in `middle`.
 fn by_packet_socket(
     side: LinkSide,
     choice: &Choice,
@@ -362,7 +376,6 @@ fn by_packet_socket(
     if room < 32 << 20 {
         said.push(Warning::LittleRoom(room));
     }
-    route(&mut netlink, side, choice, Some(NOBODY))?;
     Ok(PathDevice::PacketSocket(socket))
 }
 
@@ -404,24 +417,23 @@ pub(super) fn whole_packets(device: &str, side: &'static str) -> Result<(), Test
     Ok(())
 }
 
-/// Makes the side's network local, and has the other side's go by the device: by a neighbour of this address, if it has any.
-fn route(
-    netlink: &mut Netlink,
-    side: LinkSide,
-    choice: &Choice,
-    neighbour: Option<[u8; 6]>,
-) -> Result<(), TestbedError> {
+/// Makes the side's network in this version of IP local, and has the other side's go by the device: by a neighbour of this address, if
+/// it has any.
+fn route(side: LinkSide, choice: &Choice, neighbour: Option<[u8; 6]>, version: IpVersion) -> Result<(), TestbedError> {
+    let network = |side| addresses::network_in_version(version, addresses::network(side));
+    let host = |side| addresses::in_version(version, addresses::host(side));
+    let mut netlink = Netlink::open().map_err(during("opening rtnetlink"))?;
     let link = netlink.link(DEVICE).map_err(during("looking at the device"))?;
-    netlink.add_local_network(addresses::network(side)).map_err(during("making the addresses of a side local"))?;
-    let via: Option<Ipv4Addr> = neighbour.map(|_| addresses::host(side.other()));
+    netlink.add_local_network(network(side)).map_err(during("making the addresses of a side local"))?;
+    let via: Option<IpAddr> = neighbour.map(|_| host(side.other()));
     if let (Some(via), Some(neighbour)) = (via, neighbour) {
         netlink.add_neighbour(link.index, via, neighbour).map_err(during("adding a neighbour"))?;
     }
     let route = Route {
-        to: addresses::network(side.other()),
+        to: network(side.other()),
         device: link.index,
         via,
-        source: Some(addresses::host(side)),
+        source: Some(host(side)).filter(IpAddr::is_ipv4),
         metrics: choice.settings.metrics(),
     };
     netlink.add_route(&route).map_err(during("adding a route"))

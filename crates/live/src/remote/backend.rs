@@ -23,6 +23,7 @@ use crate::clock::Clock;
 use crate::control::{SocketOptions, ToWorker, receive, send_all};
 use crate::guests::{Guest, Guests};
 use crate::host::counters::{Counters, SideCounters};
+use crate::host::ipv6::NoIpv6;
 use crate::host::settings::Settings;
 use crate::observed::Observed;
 use crate::options::Options;
@@ -154,7 +155,11 @@ impl RemoteBackend {
         let (left, way_left) = end(LinkSide::Left, left)?;
         let (right, way_right) = end(LinkSide::Right, right)?;
         let bias = way_left + way_right;
-        workers.begin(config, classes, Default::default())?;
+        let no_ipv6 = both().find_map(|(host, begun)| {
+            let why = begun.no_ipv6.clone()?;
+            Some(NoIpv6::Host { host: host.name.clone(), why })
+        });
+        workers.begin(config, classes, Default::default(), no_ipv6.is_none())?;
 
         warnings.extend(both().flat_map(|(host, begun)| {
             let warning = |text: &String| Warning::Host { host: host.name.clone(), text: text.clone() };
@@ -173,7 +178,7 @@ impl RemoteBackend {
             ..Observed::default()
         };
         let backend = RemoteBackend { hosts, answers, lost };
-        Ok(Standing { backend, devices: [left, right], workers, bias, lead: LEAD, observed })
+        Ok(Standing { backend, devices: [left, right], workers, bias, lead: LEAD, no_ipv6, observed })
     }
 }
 

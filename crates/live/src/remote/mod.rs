@@ -84,4 +84,6 @@ pub struct Begun {
     pub warnings: Vec<String>,
     /// What its kernel told of itself.
     pub provenance: Provenance,
+    /// Why connections cannot run over IPv6 there, in words; `None` if they can.
+    pub no_ipv6: Option<String>,
 }

@@ -18,7 +18,7 @@ use std::thread::{self, JoinHandle};
 use flowloom_core::path::PathDelays;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::Rate;
-use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
+use flowloom_core::workload::{ConnectionVector, IpVersion, LinkSide, PerSide, Side};
 use flowloom_sim::{Classed, Config, RunError, Starts};
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
@@ -284,7 +284,7 @@ where
         let near = NearEnd::between(orders.own, orders.peer, orders.token, most)
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", orders.own)))?;
         let mut workers = Workers::start_some(program, &made.namespace, orders.side, 0..orders.workers)?;
-        workers.begin(&config, vec![orders.sockets.clone()], Default::default()).map_err(io::Error::other)?;
+        workers.begin(&config, vec![orders.sockets.clone()], Default::default(), false).map_err(io::Error::other)?;
         let mut table = BufWriter::new(File::create(&orders.table)?);
         writeln!(
             table,
@@ -390,6 +390,8 @@ where
             hosts: PerSide::default(),
             side,
             class,
+            // What is between the hosts carries datagrams of the tunnel, whatever is in them.
+            version: IpVersion::V4,
             at,
             vector,
             in_progress: false,

@@ -90,6 +90,7 @@ fn serve(program: &Program, allowed: Allowed, input: File, shared: &Arc<Shared>)
         device: device.words().to_owned(),
         warnings: warnings.iter().map(ToString::to_string).collect(),
         provenance: made.provenance.clone(),
+        no_ipv6: made.no_ipv6.as_ref().map(ToString::to_string),
     };
     let mut workers = Workers::start_some(program, &made.namespace, side, first..first + count)?;
     let ears = workers.ears();

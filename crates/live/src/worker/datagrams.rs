@@ -1,29 +1,30 @@
-//! Flows of datagrams of a worker: two sockets for all of them, one for each role, or two on each host.
+//! Flows of datagrams of a worker: two sockets for all of them, one for each role; or two for each version of IP, and on each host.
 //!
-//! Each flow has addresses of its own all the same: a datagram says from which address it goes, and to which it came (IP_PKTINFO), and
+//! Each flow has addresses of its own all the same: a datagram says from which address it goes, and to which it came (IP_PKTINFO, IPV6_PKTINFO), and
 //! these say whose it is ([`addresses`]). So flows take no descriptors, however many there are.
 //!
 //! What sends a flow is the simulator's machine ([`DatagramSource`]); this gives it its times, and counts what comes.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use flowloom_core::play::{Datagram, DatagramSink, DatagramSource, Probes};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::Side;
+use flowloom_core::workload::{IpVersion, Side};
 use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use nix::sys::socket::{
-    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, SockaddrIn, bind, recvmsg,
-    sendmsg, setsockopt, socket, sockopt,
+    ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, SockaddrStorage, bind, recvmsg, sendmsg,
+    setsockopt, sockopt,
 };
 
 use super::label;
 use super::namespaces::Namespaces;
+use super::socket::{all_addresses, of_version};
 use crate::addresses::{self, Addressing, Serial};
 use crate::control::{Assignment, EndReport, Ended, Orders};
 use crate::host::sys;
@@ -47,9 +48,9 @@ pub struct DatagramSocket(OwnedFd);
 /// A datagram that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// Its sender's address.
+    /// Its sender's address in IPv4.
     pub from: Ipv4Addr,
-    /// The address that it was sent to.
+    /// The address that it was sent to, likewise.
     pub to: Ipv4Addr,
     /// Its payload in bytes.
     pub bytes: u32,
@@ -58,19 +59,21 @@ pub struct Received {
 }
 
 impl DatagramSocket {
-    /// On this port of all addresses.
+    /// On this port of all addresses of a version of IP.
     ///
     /// # Errors
     /// The kernel's.
-    pub fn bind(port: u16) -> io::Result<DatagramSocket> {
-        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        let fd = socket(AddressFamily::Inet, SockType::Datagram, flags, None)?;
-        setsockopt(&fd, sockopt::Ipv4PacketInfo, &true)?;
+    pub fn bind(version: IpVersion, port: u16) -> io::Result<DatagramSocket> {
+        let fd = of_version(version, SockType::Datagram, SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC)?;
+        match version {
+            IpVersion::V4 => setsockopt(&fd, sockopt::Ipv4PacketInfo, &true)?,
+            IpVersion::V6 => setsockopt(&fd, sockopt::Ipv6RecvPacketInfo, &true)?,
+        }
         setsockopt(&fd, sockopt::RcvBufForce, &BUFFER_BYTES)
             .or_else(|_| setsockopt(&fd, sockopt::RcvBuf, &BUFFER_BYTES))?;
         setsockopt(&fd, sockopt::SndBufForce, &BUFFER_BYTES)
             .or_else(|_| setsockopt(&fd, sockopt::SndBuf, &BUFFER_BYTES))?;
-        bind(fd.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)))?;
+        bind(fd.as_raw_fd(), &SockaddrStorage::from(all_addresses(version, port)))?;
         Ok(DatagramSocket(fd))
     }
 
@@ -78,19 +81,28 @@ impl DatagramSocket {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn send(&self, from: Ipv4Addr, to: SocketAddrV4, payload: &[u8]) -> io::Result<bool> {
-        let source = libc::in_pktinfo {
-            ipi_ifindex: 0,
-            ipi_spec_dst: libc::in_addr { s_addr: from.to_bits().to_be() },
-            ipi_addr: libc::in_addr { s_addr: 0 },
+    pub fn send(&self, from: IpAddr, to: SocketAddr, payload: &[u8]) -> io::Result<bool> {
+        let (in_v4, in_v6);
+        let control = match from {
+            IpAddr::V4(from) => {
+                in_v4 = libc::in_pktinfo {
+                    ipi_ifindex: 0,
+                    ipi_spec_dst: libc::in_addr { s_addr: from.to_bits().to_be() },
+                    ipi_addr: libc::in_addr { s_addr: 0 },
+                };
+                [ControlMessage::Ipv4PacketInfo(&in_v4)]
+            }
+            IpAddr::V6(from) => {
+                in_v6 = libc::in6_pktinfo { ipi6_ifindex: 0, ipi6_addr: libc::in6_addr { s6_addr: from.octets() } };
+                [ControlMessage::Ipv6PacketInfo(&in_v6)]
+            }
         };
-        let control = [ControlMessage::Ipv4PacketInfo(&source)];
         let sent = sendmsg(
             self.0.as_raw_fd(),
             &[io::IoSlice::new(payload)],
             &control,
             MsgFlags::MSG_DONTWAIT,
-            Some(&SockaddrIn::from(to)),
+            Some(&SockaddrStorage::from(to)),
         );
         match sent {
             Ok(_) => Ok(true),
@@ -105,12 +117,12 @@ impl DatagramSocket {
     /// The kernel's.
     pub fn receive(&self) -> io::Result<Option<Received>> {
         let mut head = [0; label::BYTES];
-        let mut control = cmsg_space!(libc::in_pktinfo);
+        let mut control = cmsg_space!(libc::in6_pktinfo);
         loop {
             let mut into = [io::IoSliceMut::new(&mut head)];
             // With MSG_TRUNC it says how long the datagram is, of which the beginning is enough.
             let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC;
-            let came = match recvmsg::<SockaddrIn>(self.0.as_raw_fd(), &mut into, Some(&mut control), flags) {
+            let came = match recvmsg::<SockaddrStorage>(self.0.as_raw_fd(), &mut into, Some(&mut control), flags) {
                 Err(Errno::EAGAIN) => return Ok(None),
                 // Of a datagram that was sent before, to where nobody was.
                 Err(Errno::EINTR | Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::ENETUNREACH) => continue,
@@ -118,11 +130,15 @@ impl DatagramSocket {
             };
             let to = came.cmsgs()?.find_map(|message| match message {
                 ControlMessageOwned::Ipv4PacketInfo(info) => {
-                    Some(Ipv4Addr::from_bits(u32::from_be(info.ipi_addr.s_addr)))
+                    Some(Ipv4Addr::from_bits(u32::from_be(info.ipi_addr.s_addr)).into())
                 }
+                ControlMessageOwned::Ipv6PacketInfo(info) => Some(Ipv6Addr::from(info.ipi6_addr.s6_addr).into()),
                 _ => None,
             });
-            if let (Some(from), Some(to)) = (came.address.map(|from| from.ip()), to) {
+            let from = came.address.as_ref().and_then(address);
+            // Other addresses of IPv6 are nobody's here.
+            let in_ipv4 = |address| addresses::in_ipv4(address).unwrap_or(Ipv4Addr::UNSPECIFIED);
+            if let (Some(from), Some(to)) = (from.map(in_ipv4), to.map(in_ipv4)) {
                 let bytes = u32::try_from(came.bytes).unwrap_or(u32::MAX);
                 return Ok(Some(Received { from, to, bytes, head }));
             }
@@ -130,12 +146,18 @@ impl DatagramSocket {
     }
 }
 
+/// The address of a sender.
+fn address(of: &SockaddrStorage) -> Option<IpAddr> {
+    let in_v4 = of.as_sockaddr_in().map(|address| address.ip().into());
+    in_v4.or_else(|| of.as_sockaddr_in6().map(|address| address.ip().into()))
+}
+
 /// The ends of flows of datagrams that a worker plays.
 #[derive(Debug)]
 pub struct DatagramEnds {
     orders: Orders,
     addressing: Addressing,
-    /// Of initiators, and of acceptors: one pair, or one on each host.
+    /// Of initiators, and of acceptors: one pair for each version of IP, or these on each host.
     sockets: Vec<[DatagramSocket; 2]>,
     ends: BTreeMap<Serial, End>,
     payload: Box<[u8]>,
@@ -153,9 +175,9 @@ pub struct DatagramEnds {
 struct End {
     side: Side,
     /// Its place among pairs of sockets.
-    host: u8,
-    own: Ipv4Addr,
-    peer: SocketAddrV4,
+    place: usize,
+    own: IpAddr,
+    peer: SocketAddr,
     /// What it sends; an acceptor sends nothing but answers.
     source: Option<DatagramSource>,
     /// Whether datagrams are probes: an acceptor answers each at once.
@@ -195,10 +217,13 @@ impl DatagramEnds {
     pub fn new(orders: &Orders, namespaces: &mut Namespaces) -> io::Result<DatagramEnds> {
         let number = orders.number;
         let ports = [addresses::FIRST_EPHEMERAL_PORT + number, addresses::FIRST_PORT + number];
-        let sockets = namespaces.on_each(|| {
-            let [initiators, acceptors] = ports.map(DatagramSocket::bind);
-            Ok([initiators?, acceptors?])
-        })?;
+        let mut sockets = Vec::new();
+        for &version in orders.versions() {
+            sockets.extend(namespaces.on_each(|| {
+                let [initiators, acceptors] = ports.map(|port| DatagramSocket::bind(version, port));
+                Ok([initiators?, acceptors?])
+            })?);
+        }
         Ok(DatagramEnds {
             orders: orders.clone(),
             addressing: orders.addressing(),
@@ -223,23 +248,26 @@ impl DatagramEnds {
         Ok(())
     }
 
-    /// Takes an end to play; when it wants to be woken. `None` if it is there already.
+    /// Takes an end to play; when it wants to be woken. `None` if it is there already, or there are no sockets for it.
     pub fn assign(&mut self, assignment: &Assignment) -> Option<Option<Time>> {
-        let &Assignment { serial, hosts, side, ref vector, ref datagrams, .. } = assignment;
-        if self.ends.contains_key(&serial) {
+        let &Assignment { serial, hosts, side, version, ref vector, ref datagrams, .. } = assignment;
+        // Those of hosts, or one pair, in each version.
+        let at = self.orders.versions().iter().position(|known| *known == version)?;
+        let place = at * self.orders.hosts.len().max(1) + usize::from(hosts[side]);
+        if self.ends.contains_key(&serial) || place >= self.sockets.len() {
             return None;
         }
         let workers = self.orders.workers;
         let (initiator, acceptor) = self.addressing.of_connection(serial, vector.initiator_side, hosts);
+        let [initiator, acceptor] = [initiator, acceptor].map(|address| addresses::in_version(version, address));
         let (own, peer) = match side {
-            Side::Initiator => (initiator, SocketAddrV4::new(acceptor, addresses::port(serial, workers))),
-            Side::Acceptor => (acceptor, SocketAddrV4::new(initiator, addresses::datagram_port(serial, workers))),
+            Side::Initiator => (initiator, SocketAddr::new(acceptor, addresses::port(serial, workers))),
+            Side::Acceptor => (acceptor, SocketAddr::new(initiator, addresses::datagram_port(serial, workers))),
         };
         let answers = datagrams.as_ref().is_some_and(|params| params.answered);
         let params = datagrams.clone().filter(|_| side == Side::Initiator);
         let source = params.map(|params| DatagramSource::new(params, self.orders.seed, vector.id));
-        let mut end = End::new(side, [own, *peer.ip()], source, answers);
-        (end.host, end.peer) = (hosts[side], peer);
+        let mut end = End { place, ..End::new(side, own, peer, source, answers) };
         let next = end.deadline();
         end.note_silence(serial, &mut self.silent);
         self.ends.insert(serial, end);
@@ -257,7 +285,7 @@ impl DatagramEnds {
             return turn;
         }
         end.started.get_or_insert(now);
-        let has_room = end.send_due(&sockets[usize::from(end.host)][end.side as usize], payload, now, &mut turn);
+        let has_room = end.send_due(&sockets[end.place][end.side as usize], payload, now, &mut turn);
         end.gave_up |= end.patience().is_some_and(|until| until <= now);
         turn.next = if has_room { end.deadline() } else { Some(now + AGAIN) };
         if has_room {
@@ -271,15 +299,15 @@ impl DatagramEnds {
     /// # Errors
     /// The socket's.
     pub fn receive(&mut self, role: Side, most: usize, now: impl Fn() -> Time) -> io::Result<()> {
-        for host in 0..self.sockets.len() {
-            self.receive_on(host, role, most, &now)?;
+        for place in 0..self.sockets.len() {
+            self.receive_on(place, role, most, &now)?;
         }
         Ok(())
     }
 
-    fn receive_on(&mut self, host: usize, role: Side, most: usize, now: impl Fn() -> Time) -> io::Result<()> {
+    fn receive_on(&mut self, place: usize, role: Side, most: usize, now: impl Fn() -> Time) -> io::Result<()> {
         for _ in 0..most {
-            let Some(came) = self.sockets[host][role as usize].receive()? else { break };
+            let Some(came) = self.sockets[place][role as usize].receive()? else { break };
             let (initiator, acceptor) = match role {
                 Side::Initiator => (came.to, came.from),
                 Side::Acceptor => (came.from, came.to),
@@ -291,7 +319,7 @@ impl DatagramEnds {
             let end = serial.and_then(|serial| Some((serial, ends.get_mut(&serial)?)));
             match end.filter(|(_, end)| end.side == role) {
                 Some((serial, end)) => {
-                    let (socket, own, peer) = (&sockets[host][role as usize], end.own, end.peer);
+                    let (socket, own, peer) = (&sockets[place][role as usize], end.own, end.peer);
                     let has_room = end.take_in(&came, &now, payload, |answer| socket.send(own, peer, answer));
                     *lost_answers += u64::from(!has_room);
                     end.note_silence(serial, silent);
@@ -334,13 +362,13 @@ impl DatagramEnds {
 }
 
 impl End {
-    /// An end at the first of these addresses, whose other end is at the second; `answers`: datagrams are probes.
-    fn new(side: Side, [own, peer]: [Ipv4Addr; 2], source: Option<DatagramSource>, answers: bool) -> End {
+    /// An end at `own` with the first pair of sockets, whose other end is at `peer`; `answers`: datagrams are probes.
+    fn new(side: Side, own: IpAddr, peer: SocketAddr, source: Option<DatagramSource>, answers: bool) -> End {
         End {
             side,
-            host: 0,
+            place: 0,
             own,
-            peer: SocketAddrV4::new(peer, 0),
+            peer,
             source,
             answers,
             probes: (answers && side == Side::Initiator).then(Probes::default),
@@ -475,15 +503,15 @@ mod tests {
 
     #[test]
     fn a_full_socket_loses_answers_and_no_flow() {
-        let addresses = [Ipv4Addr::new(10, 0, 0, 2), Ipv4Addr::new(10, 0, 0, 1)];
+        let [own, peer] = [2, 1].map(|last| Ipv4Addr::new(10, 0, 0, last));
         let mut payload = vec![0; MOST_BYTES];
         let mut answer = |end: &mut End, number: u64, sent: io::Result<bool>| {
             let mut head = [0; label::BYTES];
             label::write(number, Time::ZERO, &mut head);
-            let probe = Received { from: addresses[1], to: addresses[0], bytes: 64, head };
+            let probe = Received { from: peer, to: own, bytes: 64, head };
             end.take_in(&probe, &|| Time::ZERO, &mut payload, |_| sent)
         };
-        let mut end = End::new(Side::Acceptor, addresses, None, true);
+        let mut end = End::new(Side::Acceptor, own.into(), SocketAddr::new(peer.into(), 0), None, true);
         assert!(answer(&mut end, 0, Ok(true)));
         assert!(!answer(&mut end, 1, Ok(false)), "the answer is counted as lost");
         assert!(answer(&mut end, 2, Ok(true)));
@@ -491,7 +519,7 @@ mod tests {
         assert_eq!(report.ended, Ended::Completed);
         assert_eq!(report.datagrams.map(|(_, sink)| sink.packets), Some(3), "all probes were taken in");
         // Another error ends the flow as before.
-        let mut end = End::new(Side::Acceptor, addresses, None, true);
+        let mut end = End::new(Side::Acceptor, own.into(), SocketAddr::new(peer.into(), 0), None, true);
         assert!(answer(&mut end, 0, Err(io::Error::from_raw_os_error(libc::EPERM))));
         assert_eq!(end.finish(0).ended, Ended::Error(libc::EPERM));
     }

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use flowloom_core::play::{AHEAD, Action, Pauses, Player, Script, sender_rate};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{Close, Pattern, PerSide, Side};
+use flowloom_core::workload::{Close, IpVersion, Pattern, PerSide, Side};
 use flowloom_sim::{Origin, limits};
 use nix::libc;
 use nix::sys::epoll::{Epoll, EpollFlags};
@@ -76,6 +76,8 @@ pub struct End {
     class: u16,
     /// The hosts of its connection.
     pub hosts: PerSide<u8>,
+    /// The version of IP that its packets have.
+    pub version: IpVersion,
     /// TCP_MAXSEG of the initiator, which holds for both directions.
     mss: Option<u16>,
     /// When the SYN is to be sent.
@@ -122,7 +124,8 @@ pub enum Outcome {
 impl End {
     /// The end of an assignment.
     pub fn new(assignment: &Assignment, orders: &Orders) -> End {
-        let Assignment { serial, hosts, side, class, at, ref vector, in_progress, endless_until, .. } = *assignment;
+        let Assignment { serial, hosts, side, class, version, at, .. } = *assignment;
+        let Assignment { ref vector, in_progress, endless_until, .. } = *assignment;
         let origin = match endless_until {
             None => Origin::Workload { in_progress },
             until => Origin::Source { endless_until: until },
@@ -163,6 +166,7 @@ impl End {
             side,
             class,
             hosts,
+            version,
             mss: [vector.ends.initiator.mss, vector.ends.acceptor.mss, class_mss].into_iter().flatten().min(),
             at,
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr};
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Protocol, Side};
@@ -155,7 +155,7 @@ pub struct Engine<'a> {
     around: Surroundings,
     namespaces: Namespaces,
     addressing: Addressing,
-    /// One, or one on each host.
+    /// One for each version of IP, or these on each host.
     listeners: Vec<Listener>,
     /// The congestion control that accepted sockets have by themselves.
     inherited: Option<&'a str>,
@@ -338,7 +338,10 @@ impl<'a> Engine<'a> {
     }
 
     fn assign_datagrams(&mut self, assignment: &Assignment) -> io::Result<()> {
-        let next = self.datagrams.assign(assignment).ok_or_else(|| invalid("an end of a flow was assigned twice"))?;
+        let next = self
+            .datagrams
+            .assign(assignment)
+            .ok_or_else(|| invalid("an end of a flow was assigned twice, or where there is no socket for it"))?;
         self.active += 1;
         next.into_iter().for_each(|next| self.ring(next, Ring::Datagrams(assignment.serial)));
         Ok(())
@@ -441,7 +444,8 @@ impl<'a> Engine<'a> {
         let (serial, _, class) = end.identity();
         let hosts = end.hosts;
         let (from, to) = self.addressing.of_connection(serial, self.orders.side, hosts);
-        let to = SocketAddrV4::new(to, addresses::port(serial, self.orders.workers));
+        let [from, to] = [from, to].map(|address| addresses::in_version(end.version, address));
+        let to = SocketAddr::new(to, addresses::port(serial, self.orders.workers));
         let congestion = self.orders.classes[usize::from(class)].congestion.as_deref();
         self.starts.record(turn.now.since(end.at));
         let arrived = self.namespaces.go(hosts.initiator);

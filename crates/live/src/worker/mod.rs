@@ -99,7 +99,7 @@ fn work(namespace: impl AsFd, input: impl Read + Send + 'static, outbox: &mut Ou
     };
     let mut namespaces = Namespaces::enter(namespace, &orders)?;
     let inherited = prepare(&orders)?;
-    let listeners = namespaces.listen(addresses::FIRST_PORT + orders.number, inherited)?;
+    let listeners = namespaces.listen(orders.versions(), addresses::FIRST_PORT + orders.number, inherited)?;
     let datagrams =
         DatagramEnds::new(&orders, &mut namespaces).map_err(|error| context("cannot take in datagrams", &error))?;
     prctl::set_timerslack(TIMER_SLACK_NANOS)?;

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 
+use flowloom_core::workload::IpVersion;
 use nix::sched::{CloneFlags, setns};
 
 use super::context::context;
@@ -65,12 +66,16 @@ impl Namespaces {
         (0..self.hosts.len().max(1) as u8).map(|host| self.go(host).and_then(|()| what())).collect()
     }
 
-    /// Listens on `port`: on each host, where there are hosts.
+    /// Listens on `port` of each of these versions of IP: on each host, where there are hosts.
     ///
     /// # Errors
     /// The kernel's.
-    pub fn listen(&mut self, port: u16, congestion: Option<&str>) -> io::Result<Vec<Listener>> {
-        let listeners = self.on_each(|| Listener::new(port, congestion));
-        listeners.map_err(|error| context(&format!("cannot listen on port {port}"), &error))
+    pub fn listen(&mut self, versions: &[IpVersion], port: u16, congestion: Option<&str>) -> io::Result<Vec<Listener>> {
+        let mut listeners = Vec::new();
+        for &version in versions {
+            let more = self.on_each(|| Listener::new(version, port, congestion));
+            listeners.extend(more.map_err(|error| context(&format!("cannot listen on port {port}"), &error))?);
+        }
+        Ok(listeners)
     }
 }

@@ -2,18 +2,20 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use flowloom_core::time::Duration;
+use flowloom_core::workload::IpVersion;
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use nix::sys::socket::{
-    AddressFamily, Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn, bind, connect, getsockopt, listen,
+    AddressFamily, Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrStorage, bind, connect, getsockopt, listen,
     send, setsockopt, shutdown, socket, sockopt,
 };
 
+use crate::addresses;
 use crate::control::KernelFacts;
 use crate::host::sys;
 
@@ -53,8 +55,8 @@ impl Socket {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn connect(from: Ipv4Addr, to: SocketAddrV4, congestion: Option<&str>, mss: Option<u16>) -> io::Result<Socket> {
-        let fd = new()?;
+    pub fn connect(from: IpAddr, to: SocketAddr, congestion: Option<&str>, mss: Option<u16>) -> io::Result<Socket> {
+        let fd = new(IpVersion::of(from))?;
         setsockopt(&fd, sockopt::TcpNoDelay, &true)?;
         if let Some(mss) = mss {
             setsockopt(&fd, sockopt::TcpMaxSeg, &u32::from(mss.clamp(MSS_RANGE.0, MSS_RANGE.1)))?;
@@ -64,8 +66,8 @@ impl Socket {
             socket.set_congestion(name)?;
         }
         sys::set_bind_address_no_port(&socket)?;
-        bind(socket.0.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(from, 0)))?;
-        match connect(socket.0.as_raw_fd(), &SockaddrIn::from(to)) {
+        bind(socket.0.as_raw_fd(), &SockaddrStorage::from(SocketAddr::new(from, 0)))?;
+        match connect(socket.0.as_raw_fd(), &SockaddrStorage::from(to)) {
             Ok(()) | Err(Errno::EINPROGRESS) => Ok(socket),
             Err(error) => Err(error.into()),
         }
@@ -231,7 +233,7 @@ impl AsFd for Socket {
     }
 }
 
-/// Listens on all addresses. What is set here the accepted sockets inherit.
+/// Listens on all addresses of a version of IP. What is set here the accepted sockets inherit.
 #[derive(Debug)]
 pub struct Listener {
     listener: TcpListener,
@@ -242,7 +244,7 @@ pub struct Listener {
 /// What a listener had.
 #[derive(Debug)]
 pub enum Accepted {
-    /// A connection, and the addresses of its ends: the one that asked for it, and ours.
+    /// A connection, and the addresses of its ends in IPv4: the one that asked for it, and ours.
     Connection(Socket, Ipv4Addr, Ipv4Addr),
     /// As a connection, but there are no descriptors: it has been reset.
     Refused(io::Error, Ipv4Addr, Ipv4Addr),
@@ -255,14 +257,14 @@ impl Listener {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn new(port: u16, congestion: Option<&str>) -> io::Result<Listener> {
-        let fd = new()?;
+    pub fn new(version: IpVersion, port: u16, congestion: Option<&str>) -> io::Result<Listener> {
+        let fd = new(version)?;
         setsockopt(&fd, sockopt::ReuseAddr, &true)?;
         setsockopt(&fd, sockopt::TcpNoDelay, &true)?;
         if let Some(name) = congestion {
             setsockopt(&fd, sockopt::TcpCongestion, &OsString::from(name))?;
         }
-        bind(fd.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)))?;
+        bind(fd.as_raw_fd(), &SockaddrStorage::from(all_addresses(version, port)))?;
         listen(&fd, BACKLOG)?;
         let reserve = Some(fd.try_clone()?);
         Ok(Listener { listener: fd.into(), reserve })
@@ -328,15 +330,32 @@ fn is_out_of_descriptors(error: &io::Error) -> bool {
 }
 
 fn address(of: SocketAddr) -> Option<Ipv4Addr> {
-    match of.ip() {
-        IpAddr::V4(address) => Some(address),
-        IpAddr::V6(_) => None,
-    }
+    addresses::in_ipv4(of.ip())
 }
 
 /// A TCP socket that does not block.
-fn new() -> io::Result<OwnedFd> {
-    Ok(socket(AddressFamily::Inet, SockType::Stream, NEW, None)?)
+fn new(version: IpVersion) -> io::Result<OwnedFd> {
+    of_version(version, SockType::Stream, NEW)
+}
+
+/// A socket for one version of IP and not for the other.
+pub(super) fn of_version(version: IpVersion, kind: SockType, flags: SockFlag) -> io::Result<OwnedFd> {
+    match version {
+        IpVersion::V4 => Ok(socket(AddressFamily::Inet, kind, flags, None)?),
+        IpVersion::V6 => {
+            let fd = socket(AddressFamily::Inet6, kind, flags, None)?;
+            setsockopt(&fd, sockopt::Ipv6V6Only, &true)?;
+            Ok(fd)
+        }
+    }
+}
+
+/// This port of all addresses.
+pub(super) fn all_addresses(version: IpVersion, port: u16) -> SocketAddr {
+    match version {
+        IpVersion::V4 => (Ipv4Addr::UNSPECIFIED, port).into(),
+        IpVersion::V6 => (Ipv6Addr::UNSPECIFIED, port).into(),
+    }
 }
 
 /// Whether sockets can have the congestion control `name` here.
@@ -344,5 +363,5 @@ fn new() -> io::Result<OwnedFd> {
 /// # Errors
 /// The kernel's.
 pub fn probe_congestion(name: &str) -> io::Result<()> {
-    Socket(new()?).set_congestion(name)
+    Socket(new(IpVersion::V4)?).set_congestion(name)
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::play::{DatagramSource, Datagrams, Pacing};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, Side};
+use flowloom_core::workload::{ConnectionVector, IpVersion, LinkSide, Protocol, Side};
 use flowloom_live::addresses::Serial;
 use flowloom_live::clock::Clock;
 use flowloom_live::control::{Assignment, EndReport, Ended, FromWorker, SocketOptions, ToWorker};
@@ -30,6 +30,7 @@ fn assignment(serial: Serial, side: Side, from: LinkSide, datagrams: &Datagrams)
     };
     Assignment {
         hosts: Default::default(),
+        version: IpVersion::V4,
         serial,
         side,
         class: 0,

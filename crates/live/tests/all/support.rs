@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use flowloom_core::play::{ReplayModel, Waits};
 use flowloom_core::time::{Duration, Time};
-use flowloom_core::workload::{Adu, Close, ConnectionVector, LinkSide, Pattern, Side};
+use flowloom_core::workload::{Adu, Close, ConnectionVector, IpVersion, LinkSide, Pattern, Side};
 use flowloom_live::addresses::{self, Serial};
 use flowloom_live::clock::Clock;
 use flowloom_live::control::{self, Assignment, EndReport, FromWorker, Orders, SocketOptions, ToWorker, WorkerReport};
@@ -138,7 +138,7 @@ impl Worker {
 pub fn orders(side: LinkSide, classes: Vec<SocketOptions>) -> Orders {
     let waits = Waits { min: Duration::ZERO, ..Waits::CORRECTED };
     let replay = ReplayModel::with_waits(waits);
-    Orders { side, number: 0, workers: 1, host_namespace: 0, hosts: Vec::new(), replay, classes, seed: 1 }
+    Orders { side, number: 0, workers: 1, host_namespace: 0, hosts: Vec::new(), ipv6: false, replay, classes, seed: 1 }
 }
 
 /// A connection to play: when, from which side.
@@ -161,6 +161,7 @@ impl Planned {
         ToWorker::Assign(Box::new(Assignment {
             serial,
             hosts: Default::default(),
+            version: IpVersion::V4,
             side,
             class: self.class,
             at: self.at,

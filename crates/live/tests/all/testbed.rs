@@ -4,23 +4,28 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use crate::built;
-use flowloom_core::workload::{LinkSide, PerSide};
+use flowloom_core::workload::{IpVersion, LinkSide, PerSide};
 use flowloom_live::addresses::{self, Addressing};
 use flowloom_live::device::Device;
 use flowloom_live::host::hosts::EmulatedHost as Host;
+use flowloom_live::host::ipv6::NoIpv6;
 use flowloom_live::host::namespace::Namespace;
+use flowloom_live::host::netlink::Metrics;
 use flowloom_live::host::sys;
 use flowloom_live::host::testbed::{Choice, Kind, PathDevice, Testbed};
 use flowloom_needs::{Need, skip};
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, SockaddrIn, bind, connect, recv, socket};
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, SockFlag, SockType, SockaddrIn, SockaddrStorage, bind, connect, recv, socket,
+};
 
 const LEFT: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 const RIGHT: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 1);
@@ -37,14 +42,18 @@ struct Seen {
     packets: AtomicU64,
     longest: AtomicU64,
     strangers: AtomicU64,
+    over_ipv6: AtomicU64,
 }
 
 impl Seen {
     fn note(&self, packet: &[u8]) {
         self.packets.fetch_add(1, Ordering::Relaxed);
         self.longest.fetch_max(packet.len() as u64, Ordering::Relaxed);
+        // IPv6 addresses end as the IPv4 addresses that they stand for.
+        let [from, to] = if packet[0] >> 4 == 6 { [20, 36] } else { [12, 16] };
         let address = |at: usize| Ipv4Addr::new(packet[at], packet[at + 1], packet[at + 2], packet[at + 3]);
-        let ours = packet[0] >> 4 == 4 && addresses::side_of(address(12)) != addresses::side_of(address(16));
+        let ours = addresses::side_of(address(from)) != addresses::side_of(address(to));
+        self.over_ipv6.fetch_add(u64::from(packet[0] >> 4 == 6), Ordering::Relaxed);
         self.strangers.fetch_add(u64::from(!ours), Ordering::Relaxed);
     }
 }
@@ -101,11 +110,87 @@ fn sink(right: &Namespace, connections: usize, bytes: usize) -> thread::JoinHand
 }
 
 /// A TCP socket of the calling thread's namespace, bound to an address and no port.
-fn socket_from(address: Ipv4Addr) -> io::Result<OwnedFd> {
-    let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
+fn socket_from(address: impl Into<IpAddr>) -> io::Result<OwnedFd> {
+    let address = address.into();
+    let family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    let socket = socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
     sys::set_bind_address_no_port(&socket)?;
-    bind(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(address, 0)))?;
+    bind(socket.as_raw_fd(), &SockaddrStorage::from(SocketAddr::new(address, 0)))?;
     Ok(socket)
+}
+
+/// A connection between these addresses, which carries so many bytes.
+fn carries(asking: &Namespace, asked: &Namespace, [from, to]: [IpAddr; 2], bytes: usize) {
+    let to = SocketAddr::new(to, addresses::FIRST_PORT);
+    let listener = asked.within(|| {
+        let any: IpAddr = if from.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        TcpListener::bind((any, to.port()))
+    });
+    let connected = asking.within(|| {
+        let socket = socket_from(from)?;
+        connect(socket.as_raw_fd(), &SockaddrStorage::from(to))?;
+        Ok::<_, io::Error>(TcpStream::from(socket))
+    });
+    let mut connected = connected.unwrap();
+    let (mut accepted, peer) = listener.unwrap().accept().unwrap();
+    assert_eq!((peer.ip(), accepted.local_addr().unwrap().ip()), (from, to.ip()));
+    thread::scope(|scope| {
+        scope.spawn(move || connected.write_all(&vec![1; bytes]).unwrap());
+        let mut received = Vec::new();
+        accepted.read_to_end(&mut received).unwrap();
+        assert_eq!(received.len(), bytes);
+    });
+}
+
+/// Whether connections run over IPv6 in a testbed; a skip where the kernel has none.
+fn has_ipv6(testbed: &Testbed) -> bool {
+    testbed.no_ipv6.iter().for_each(|why| eprintln!("no IPv6: {why}"));
+    testbed.no_ipv6.is_none()
+}
+
+#[test]
+fn ipv6_crosses_in_whole_packets_and_nothing_with_it() {
+    for kind in [Kind::Tun, Kind::PacketSocket] {
+        let Some((mut testbed, mut devices)) = testbed(kind).filter(|(testbed, _)| has_ipv6(testbed)) else { continue };
+        let ((), seen) = across(&testbed, &mut devices, |[left, right]| {
+            let (from, to) = addresses::of_connection(70_000, LinkSide::Left);
+            carries(left, right, [from, to].map(|address| addresses::ipv6_of(address).into()), 3_000_000);
+            // Whatever is not one of the two networks is nowhere.
+            let out = left.within(|| {
+                socket_from(addresses::ipv6_of(from)).map(|socket| {
+                    let other: SocketAddr = "[2001:db8::1]:9".parse().unwrap();
+                    connect(socket.as_raw_fd(), &SockaddrStorage::from(other)).unwrap_err()
+                })
+            });
+            assert_eq!(out.unwrap(), Errno::ENETUNREACH);
+        });
+        let (packets, over_ipv6) = (seen.packets.into_inner(), seen.over_ipv6.into_inner());
+        assert!(packets == over_ipv6 && packets > 3_000_000 / 1_440, "{kind:?}: {over_ipv6} of {packets}");
+        assert_eq!((seen.longest.into_inner(), seen.strangers.into_inner()), (1_500, 0), "{kind:?}");
+        let counters = testbed.counters().unwrap();
+        for side in &counters.sides {
+            assert_eq!((side.device.drops(), side.reader_drops, side.kernel.bad_segments), (0, 0, 0), "{side:?}");
+        }
+    }
+}
+
+#[test]
+fn a_namespace_that_stays_without_ipv6_says_so() {
+    let stays = (vec![("net/ipv6/conf/all/disable_ipv6", "1")], Metrics::default());
+    let settings = postcard::from_bytes(&postcard::to_stdvec(&stays).unwrap()).unwrap();
+    let Some((testbed, mut devices)) = built::testbed(&Choice { settings, hosts: 1, ..Choice::default() }) else {
+        return;
+    };
+    if testbed.no_ipv6 == Some(NoIpv6::Kernel) {
+        return;
+    }
+    let key = "conf.all.disable_ipv6";
+    assert_eq!(testbed.no_ipv6, Some(NoIpv6::Setting { key, value: "1".to_owned() }));
+    let ((), seen) = across(&testbed, &mut devices, |[left, right]| {
+        let (from, to) = addresses::of_connection(7, LinkSide::Left);
+        carries(left, right, [from.into(), to.into()], 10_000);
+    });
+    assert_eq!(seen.over_ipv6.into_inner(), 0);
 }
 
 fn bulk_and_datagrams(kind: Kind) {
@@ -304,27 +389,22 @@ fn connections_on_hosts_have_addresses_of_their_blocks() {
     let choice = Choice { hosts: 4, addressing, ..Choice::default() };
     let Some((mut testbed, mut devices)) = built::testbed(&choice) else { return };
     let before = testbed.counters().unwrap();
+    let both = [IpVersion::V4, IpVersion::V6];
+    let versions = if has_ipv6(&testbed) { &both[..] } else { &both[..1] };
     let [left, right] = &testbed.hosts;
     let ((), seen) = across(&testbed, &mut devices, |_| {
         for serial in [0, 1, 8, 100_000] {
             let on = addressing.hosts(serial, PerSide::default());
             let (initiator, acceptor) = addressing.of_connection(serial, LinkSide::Right, on);
             let (asking, asked) = (&right[usize::from(on.initiator)], &left[usize::from(on.acceptor)]);
-            let listener = asked.namespace.within(|| TcpListener::bind((acceptor, addresses::FIRST_PORT))).unwrap();
-            let connected = asking.namespace.within(|| {
-                let socket = socket_from(initiator)?;
-                connect(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(acceptor, addresses::FIRST_PORT)))?;
-                Ok::<_, io::Error>(TcpStream::from(socket))
-            });
-            let (accepted, peer) = listener.accept().unwrap();
-            assert_eq!((peer.ip(), accepted.local_addr().unwrap().ip()), (initiator.into(), acceptor.into()));
-            connected.unwrap().write_all(&[1; 10_000]).unwrap();
-            let mut received = Vec::new();
-            (&accepted).read_to_end(&mut received).unwrap();
-            assert_eq!(received.len(), 10_000);
+            for version in versions {
+                let ends = [initiator, acceptor].map(|address| addresses::in_version(*version, address));
+                carries(&asking.namespace, &asked.namespace, ends, 10_000);
+            }
         }
     });
     assert!(seen.packets.into_inner() > 60);
+    assert_eq!((seen.over_ipv6.into_inner() > 60, seen.strangers.into_inner()), (versions.len() == 2, 0));
     let after = testbed.counters().unwrap();
     for (before, after) in before.sides.iter().zip(&after.sides) {
         assert!(after.kernel.sent_segments >= before.kernel.sent_segments + 16, "those of hosts count");

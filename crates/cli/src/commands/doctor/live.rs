@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use flowloom::live::host::ipv6::NoIpv6;
 use flowloom::live::host::limits::{CpuTimes, Limits, clock_source, load_average, sleep_latency};
 use flowloom::live::host::namespace::enter_user_namespace;
 use flowloom::live::host::settings::available_algorithms;
@@ -17,7 +18,8 @@ const SAMPLES: usize = 300;
 pub fn capabilities() -> Vec<Capability> {
     let before = CpuTimes::now();
     let mut all = vec![privilege()];
-    all.extend([testbed(), congestion(), descriptors(), wake_ups(), time_source()]);
+    let (testbed, no_ipv6) = testbed();
+    all.extend([testbed, ipv6(no_ipv6), congestion(), descriptors(), wake_ups(), time_source()]);
     let while_here = before.and_then(|before| Ok(CpuTimes::now()?.since(&before)));
     all.push(load(while_here.ok()));
     all
@@ -32,12 +34,15 @@ fn privilege() -> Capability {
     Capability { name: "namespaces", state, found, means: "live runs make their own networks".into(), remedy }
 }
 
-fn testbed() -> Capability {
+/// A testbed that was tried, and why connections cannot run over IPv6 in it; without a testbed nobody knows.
+fn testbed() -> (Capability, Option<NoIpv6>) {
     const MEANS: &str = "live runs send real packets between two sides of their own, which no packet leaves";
     let watch = Stopwatch::start();
+    let mut no_ipv6 = None;
     let (state, found, remedy) = match Testbed::build(&Choice::default()) {
         Err(error) => (State::Missing, error.to_string(), Some("run in the simulator: `flowloom run --on sim`".into())),
         Ok((testbed, devices)) => {
+            no_ipv6.clone_from(&testbed.no_ipv6);
             let devices = match devices {
                 [PathDevice::Tun(_), _] => "TUN devices",
                 [PathDevice::PacketSocket(_), _] => "packet sockets",
@@ -51,7 +56,22 @@ fn testbed() -> Capability {
             }
         }
     };
-    Capability { name: "testbed", state, found, means: MEANS.into(), remedy }
+    (Capability { name: "testbed", state, found, means: MEANS.into(), remedy }, no_ipv6)
+}
+
+fn ipv6(missing: Option<NoIpv6>) -> Capability {
+    let means = match missing {
+        None => "live runs send what was captured over IPv6 over IPv6",
+        Some(_) => "live runs send what was captured over IPv6 over IPv4, and count 20 bytes more for each packet",
+    };
+    let remedy = missing.as_ref().map(|_| "start the kernel without ipv6.disable=1".into());
+    Capability {
+        name: "ipv6",
+        state: if missing.is_none() { State::Ok } else { State::Limited },
+        found: missing.map_or("connections can run over it".to_owned(), |why| why.to_string()),
+        means: means.into(),
+        remedy,
+    }
 }
 
 fn congestion() -> Capability {

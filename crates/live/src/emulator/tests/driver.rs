@@ -19,7 +19,7 @@ use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::congestion::Setup;
 use flowloom_core::tcp::{self, EcnEcho, Endpoint, Profile, SackBlocks, Segment, Timestamps};
 use flowloom_core::workload::{self, Adu, Close};
-use flowloom_sim::{Class, LinkConfig, LinkNumber, Monitored, Starts, Way, limits, run};
+use flowloom_sim::{AsCaptured, Class, LinkConfig, LinkNumber, Monitored, Starts, Way, limits, run};
 
 use super::*;
 
@@ -74,6 +74,7 @@ impl Recorder for Log {
 struct Host {
     serial: Serial,
     initiator_side: LinkSide,
+    version: IpVersion,
     tcp: tcp::Config,
     ends: PerSide<(Player, Endpoint)>,
     script: Script,
@@ -101,6 +102,7 @@ impl Host {
         Host {
             serial,
             initiator_side: vector.initiator_side,
+            version: vector.ip_version.unwrap(),
             ends: PerSide { initiator: end(Side::Initiator), acceptor: end(Side::Acceptor) },
             script: origin.script(vector, &config.replay),
             numbers: PerSide { initiator: numbers.bits32(), acceptor: numbers.bits32() },
@@ -212,7 +214,8 @@ impl Host {
         }
         assert_eq!(options.len() as u32, segment.option_bytes());
         let (initiator, acceptor) = addresses::of_connection(self.serial, self.initiator_side);
-        let there = Make { from: (initiator, 40_000), to: (acceptor, 5_000), ..make() };
+        let version = self.version;
+        let there = Make { version, from: (initiator, 40_000), to: (acceptor, 5_000), ..make() };
         let (sequence, acknowledgement) = segment.wire_numbers(self.numbers[sender], self.numbers[sender.other()]);
         Make {
             sequence,
@@ -279,6 +282,7 @@ fn workload() -> Vec<ConnectionVector> {
             initiator_side: if n.is_multiple_of(2) { LinkSide::Left } else { LinkSide::Right },
             complete: true,
             ends: PerSide { initiator, acceptor: end(31_000_007, 65_535 + 40_000 * (n % 3)) },
+            ip_version: Some(if n % 4 == 3 { IpVersion::V6 } else { IpVersion::V4 }),
             close: if n.is_multiple_of(5) { Close::Rst(Side::Initiator) } else { Close::Fin(Side::Acceptor) },
             adus: vec![
                 adu(Side::Initiator, 300 + n, 0),
@@ -292,7 +296,7 @@ fn workload() -> Vec<ConnectionVector> {
     (0..40).map(vector).collect()
 }
 
-/// Two classes, of which one is Linux with ECN and crosses a link more.
+/// Two classes, of which one is Linux with ECN and crosses a link more. A quarter of the connections are over IPv6.
 fn experiment(queue: Discipline) -> Config {
     let ms = Duration::from_millis;
     let mut config = Config::new("6mbit".parse().unwrap(), ms(8_000));
@@ -303,7 +307,9 @@ fn experiment(queue: Discipline) -> Config {
     let mut longer = Way::across_bottleneck();
     longer.there = [LinkNumber::bottleneck(LinkSide::Left), LinkNumber::other(0)].into();
     let linux = tcp::Config { ecn: EcnEcho::UntilAnswered, ..tcp::Config::of(Profile::Linux) };
-    config.classes = vec![Class::default(), Class { way: longer, tcp: linux, ..Class::default() }];
+    let as_captured = AsCaptured { ip_version: true, ..AsCaptured::default() };
+    let class = Class { as_captured, ..Class::default() };
+    config.classes = vec![class.clone(), Class { way: longer, tcp: linux, ..class }];
     let of = |law| Distribution::new(law).unwrap();
     let probability = |p| Probability::new(p).unwrap();
     config.path[0].loss = LossModel::Bernoulli(probability(0.01));
@@ -335,7 +341,7 @@ fn driven(config: &Config, end: Time) -> (Log, EmulatorReport) {
     let (out, outputs) = channel();
     let mut recorder = Forward::new(out);
     // A step is due again as soon as there can be anything.
-    let settings = Settings { tick: Duration::from_nanos(1), ..Settings::default() };
+    let settings = Settings { tick: Duration::from_nanos(1), ipv6: true, ..Settings::default() };
     let mut path = Path::new(config, settings, &mut devices, &mut recorder).unwrap();
     let mut starts = Starts::new(classed().into_iter().map(Ok::<_, Infallible>));
     let mut plan = Vec::new();
@@ -428,6 +434,8 @@ fn the_same_machines_give_the_same_records_in_the_simulator() {
         let mut log = Log::default();
         let vectors = classed().into_iter().map(Ok::<_, Infallible>);
         let summary = run(vectors, &config, &mut log, |_| ControlFlow::Continue(())).unwrap();
+        let over_ipv6 = log.packets.iter().filter(|packet| packet.1.ip_version == IpVersion::V6).count();
+        assert!(over_ipv6 > 100 && over_ipv6 < log.packets.len() / 2, "{over_ipv6}");
         let marked = log.packets.iter().filter(|packet| packet.1.ecn == Ecn::Ce).count();
         assert!(log.drops.len() > 50 && log.queue.len() > 100 && marked > 10, "{}, {marked}", log.drops.len());
         let (found, report) = driven(&config, summary.end);
