@@ -18,8 +18,8 @@ const SAMPLES: usize = 300;
 pub fn capabilities() -> Vec<Capability> {
     let before = CpuTimes::now();
     let mut all = vec![privilege()];
-    let (testbed, no_ipv6) = testbed();
-    all.extend([testbed, ipv6(no_ipv6), congestion(), descriptors(), wake_ups(), time_source()]);
+    let (testbed, over_ipv6) = testbed();
+    all.extend([testbed, ipv6(over_ipv6), congestion(), descriptors(), wake_ups(), time_source()]);
     let while_here = before.and_then(|before| Ok(CpuTimes::now()?.since(&before)));
     all.push(load(while_here.ok()));
     all
@@ -34,15 +34,15 @@ fn privilege() -> Capability {
     Capability { name: "namespaces", state, found, means: "live runs make their own networks".into(), remedy }
 }
 
-/// A testbed that was tried, and why connections cannot run over IPv6 in it; without a testbed nobody knows.
-fn testbed() -> (Capability, Option<NoIpv6>) {
+/// The testbed, and whether connections can run over IPv6 in it; `None` if there is no testbed.
+fn testbed() -> (Capability, Option<Result<(), NoIpv6>>) {
     const MEANS: &str = "live runs send real packets between two sides of their own, which no packet leaves";
     let watch = Stopwatch::start();
-    let mut no_ipv6 = None;
+    let mut over_ipv6 = None;
     let (state, found, remedy) = match Testbed::build(&Choice::default()) {
         Err(error) => (State::Missing, error.to_string(), Some("run in the simulator: `flowloom run --on sim`".into())),
         Ok((testbed, devices)) => {
-            no_ipv6.clone_from(&testbed.no_ipv6);
+            over_ipv6 = Some(testbed.no_ipv6.clone().map_or(Ok(()), Err));
             let devices = match devices {
                 [PathDevice::Tun(_), _] => "TUN devices",
                 [PathDevice::PacketSocket(_), _] => "packet sockets",
@@ -56,22 +56,25 @@ fn testbed() -> (Capability, Option<NoIpv6>) {
             }
         }
     };
-    (Capability { name: "testbed", state, found, means: MEANS.into(), remedy }, no_ipv6)
+    (Capability { name: "testbed", state, found, means: MEANS.into(), remedy }, over_ipv6)
 }
 
-fn ipv6(missing: Option<NoIpv6>) -> Capability {
-    let means = match missing {
-        None => "live runs send what was captured over IPv6 over IPv6",
-        Some(_) => "live runs send what was captured over IPv6 over IPv4, and count 20 bytes more for each packet",
+fn ipv6(tried: Option<Result<(), NoIpv6>>) -> Capability {
+    let (state, found) = match &tried {
+        Some(Ok(())) => (State::Ok, "connections can run over it".to_owned()),
+        Some(Err(why)) => (State::Limited, why.to_string()),
+        None => (State::Limited, "not tried, since there is no testbed".to_owned()),
     };
-    let remedy = missing.as_ref().map(|_| "start the kernel without ipv6.disable=1".into());
-    Capability {
-        name: "ipv6",
-        state: if missing.is_none() { State::Ok } else { State::Limited },
-        found: missing.map_or("connections can run over it".to_owned(), |why| why.to_string()),
-        means: means.into(),
-        remedy,
-    }
+    let means = match &tried {
+        Some(Err(_)) => "live runs send what was captured over IPv6 over IPv4, and count 20 bytes more for each packet",
+        _ => "live runs send what was captured over IPv6 over IPv6",
+    };
+    let remedy = match tried {
+        Some(Err(NoIpv6::Kernel)) => Some("start a kernel that has it without ipv6.disable=1".into()),
+        Some(Err(_)) => Some("allow IPv6 in new network namespaces".into()),
+        _ => None,
+    };
+    Capability { name: "ipv6", state, found, means: means.into(), remedy }
 }
 
 fn congestion() -> Capability {
