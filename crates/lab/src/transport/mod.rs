@@ -12,8 +12,8 @@ use crate::rpc::HelloReply;
 
 pub use error::{AgentError, CallError};
 
-/// The version of the messages. It grows when one of them changes its meaning.
-pub const PROTOCOL: u32 = 2;
+/// The version of the messages. It grows when one of them changes its form or its meaning.
+pub const PROTOCOL: u32 = 3;
 
 /// A command, with the script of its block, is no longer; ten thousand leaves of a few lines are two megabytes.
 pub const MOST_MESSAGE_BYTES: usize = 16 << 20;
