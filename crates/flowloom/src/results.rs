@@ -9,8 +9,10 @@ use flowloom_store::run_folder::{OPTIONAL_TABLE, RunFolder, RunFolderError, TABL
 
 use crate::context::Stop;
 use crate::error::Error;
-use crate::sweep::CELL_FILE;
 use crate::targets::write_page;
+
+/// The numbers of a cell of a sweep, in its folder.
+pub(crate) const CELL_FILE: &str = "cell.json";
 
 /// The report inside a run folder.
 pub const REPORT_FILE: &str = "report.html";

@@ -38,7 +38,6 @@ pub use budget::Budget;
 pub use id::RESULTS_VERSION;
 pub use options::SweepOptions;
 pub use saved::{is_sweep, load_sweep};
-pub(crate) use store::CELL_FILE;
 
 use cells::{Cells, Wanted};
 use question::Question;

@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::experiment::Tables;
 use crate::json::versioned;
-use crate::results::REPORT_FILE;
+use crate::results::{CELL_FILE, REPORT_FILE};
 use crate::run::Ran;
 
 use super::id::RESULTS_VERSION;
@@ -42,8 +42,6 @@ use super::question::Question;
 pub const SWEEP_FILE: &str = "sweep.json";
 /// Which cell is whose, in the folder of a sweep that has an answer.
 pub const GRID_FILE: &str = "grid.json";
-/// The numbers of a cell, in its folder.
-pub const CELL_FILE: &str = "cell.json";
 /// Locked by every sweep in the folder as long as it goes on.
 const LOCK_FILE: &str = "lock";
 /// Locked by the sweep that writes files beside the cells.
