@@ -139,10 +139,13 @@ pub fn comparison_text(comparisons: &[Comparison], colour: bool) -> String {
         differences(&mut text, comparison, colour);
         text.push('\n');
         reasons(&mut text, comparison);
+        for taken in &comparison.taken {
+            wrap(&mut text, "  ", taken);
+        }
         for (name, why) in &comparison.left_out {
             wrap(&mut text, &format!("  left out: {}:", name.replace('_', " ")), why);
         }
-        if !comparison.left_out.is_empty() {
+        if !comparison.left_out.is_empty() || !comparison.taken.is_empty() {
             text.push('\n');
         }
         for difference in comparison.largest_differences() {

@@ -96,6 +96,24 @@ pub enum Missing {
     /// Round-trip times of a run and of a tool are not the same quantity.
     #[error("a run has its paths' base round-trip times, the tool samples of its own")]
     OtherRoundTrips,
+    /// Two results of one tool have no series of round-trip times in common.
+    #[error("no series in common: {reference}; {other}")]
+    OtherPings {
+        /// The series of the reference.
+        reference: String,
+        /// Those of the other.
+        other: String,
+    },
+    /// A direction lacks values where another has some.
+    #[error("{name}: a series lacks values in {without} of {of} bins in which others have some")]
+    Gaps {
+        /// The file.
+        name: String,
+        /// Bins without a value.
+        without: usize,
+        /// All bins.
+        of: usize,
+    },
     /// The tool does not measure it.
     #[error("other tools do not measure it, or not so")]
     OtherTool,

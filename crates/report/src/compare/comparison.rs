@@ -54,6 +54,9 @@ pub struct Comparison {
     /// What the directions are called, in words; tables and JSON have `left` and `right`.
     #[serde(skip)]
     pub directions: Directions,
+    /// What was taken of results of other tools: whose count goodput is, and which round-trip times. Empty between runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub taken: Vec<String>,
     /// Metrics without values on a side: which, and where.
     pub left_out: BTreeMap<&'static str, String>,
     /// The score card: one number a metric.
@@ -174,6 +177,7 @@ impl Draft {
             distance_v1: distance_v1(&differences),
             card: card(&differences, measured_at),
             differences,
+            taken: Vec::new(),
             left_out: self.left_out,
             directions: Directions::default(),
             lost_in_original: Vec::new(),

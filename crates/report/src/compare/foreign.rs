@@ -1,13 +1,14 @@
 //! Results of other tools beside each other or beside a run's, where metrics match: payload that passed, both ways together, and between
 //! tools the round-trip times that they sampled.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{sum, sum_of_known};
-use flowloom_store::results::{Quantity, Results, Series, Way};
+use flowloom_store::results::{Quantity, Results, Series, View, Way};
 use flowloom_store::run_folder::Point;
 
+use super::binned::{Binned, Unbinned};
 use super::comparable::{Incomparable, Missing, Unpaired};
 use super::comparison::{Comparison, Draft};
 use super::difference::{Difference, difference};
@@ -34,21 +35,6 @@ pub enum Party<'a> {
     },
 }
 
-/// Values in bins of one width.
-#[derive(Clone, Debug, PartialEq)]
-struct Binned {
-    width: Duration,
-    values: Vec<f64>,
-}
-
-impl Binned {
-    /// Means of `together` bins.
-    fn wider(&self, together: usize) -> Binned {
-        let mean = |bins: &[f64]| bins.iter().sum::<f64>() / together as f64;
-        Binned { width: self.width * together as u64, values: self.values.chunks_exact(together).map(mean).collect() }
-    }
-}
-
 impl Party<'_> {
     fn name(&self) -> &str {
         match self {
@@ -57,26 +43,54 @@ impl Party<'_> {
         }
     }
 
-    /// `metric` of each replication; an error says why there is none.
-    fn binned(&self, metric: Metric) -> Result<Vec<Binned>, Missing> {
-        let nothing = || Missing::In(self.name().to_owned());
+    /// `metric` of each replication, of round-trip times the series called `ping`; an error says why there is none.
+    fn binned(&self, metric: Metric, ping: Option<&str>) -> Result<Vec<Binned>, Missing> {
+        let why = |unbinned| match unbinned {
+            Unbinned::TooFew => Missing::In(self.name().to_owned()),
+            Unbinned::Gaps { without, of } => Missing::Gaps { name: self.name().to_owned(), without, of },
+        };
         match (self, metric) {
             (Party::Runs(group), Metric::Goodput) => {
-                let of = |run: &Run| Binned {
-                    width: run.measurements.series_bin(metric),
-                    values: run.measurements.series(metric, Point::Endpoint),
+                let of = |run: &Run| {
+                    let values = run.measurements.series(metric, Point::Endpoint);
+                    Binned::to_a_bin(run.measurements.series_bin(metric), values)
                 };
                 Ok(group.runs.iter().map(of).collect())
             }
             (Party::Results { files, .. }, Metric::Goodput) => {
-                files.iter().map(|file| goodput(file).ok_or_else(nothing)).collect()
+                files.iter().map(|file| Binned::sum(&payload(file)).map_err(why)).collect()
             }
             (Party::Results { files, .. }, Metric::RoundTripTime) => {
-                files.iter().map(|file| round_trips(file).ok_or_else(nothing)).collect()
+                let of = |file: &Results| match pings(file).find(|one| Some(&*one.name) == ping) {
+                    Some(one) if one.lengths.is_empty() => Binned::samples(one),
+                    Some(one) => Binned::sum(&[one]),
+                    None => Err(Unbinned::TooFew),
+                };
+                files.iter().map(|file| of(file).map_err(why)).collect()
             }
             (Party::Runs(_), Metric::RoundTripTime) => Err(Missing::OtherRoundTrips),
             _ => Err(Missing::OtherTool),
         }
+    }
+
+    /// The names of round-trip times that all files have, and the tool; `None` of runs.
+    fn common_pings(&self) -> Option<(&'static str, BTreeSet<&str>)> {
+        let Party::Results { files, .. } = self else { return None };
+        let (first, others) = files.split_first()?;
+        let everywhere = |one: &&Series| others.iter().all(|file| pings(file).any(|other| other.name == one.name));
+        Some((first.tool, pings(first).filter(everywhere).map(|one| &*one.name).collect()))
+    }
+
+    /// Whose counts of payload the files have, with the names of the series.
+    fn views(&self) -> BTreeMap<View, BTreeSet<&str>> {
+        let mut views: BTreeMap<View, BTreeSet<&str>> = BTreeMap::new();
+        let Party::Results { files, .. } = self else { return views };
+        for series in files.iter().flat_map(payload) {
+            if let Some(view) = series.view {
+                views.entry(view).or_default().insert(&series.name);
+            }
+        }
+        views
     }
 
     fn replications(&self) -> usize {
@@ -94,27 +108,8 @@ impl Party<'_> {
     }
 }
 
-/// Instants in milliseconds and values, of equal instants in all of `series` the sum.
-fn added(series: &[&Series]) -> BTreeMap<i64, f64> {
-    let mut sums: BTreeMap<i64, (usize, f64)> = BTreeMap::new();
-    for (at, value) in series.iter().flat_map(|series| &series.points) {
-        let sum = sums.entry((at * 1e3).round() as i64).or_default();
-        *sum = (sum.0 + 1, sum.1 + value);
-    }
-    sums.into_iter().filter(|(_, (count, _))| *count == series.len()).map(|(at, (_, sum))| (at, sum)).collect()
-}
-
-/// Values whose instants are equally far apart, by the median distance; `None` of fewer than two.
-fn of_points(points: &BTreeMap<i64, f64>) -> Option<Binned> {
-    let instants: Vec<i64> = points.keys().copied().collect();
-    let mut gaps: Vec<i64> = instants.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
-    gaps.sort_unstable();
-    let gap = gaps.get(gaps.len() / 2).copied().filter(|gap| *gap > 0)?;
-    Some(Binned { width: Duration::from_millis(gap as u64), values: points.values().copied().collect() })
-}
-
-/// Payload both ways together. Where a tool has a sum of its streams, the streams and their mean are left out.
-fn goodput(file: &Results) -> Option<Binned> {
+/// Payload both ways. Where a tool has a sum of its streams, the streams and their mean are left out.
+fn payload(file: &Results) -> Vec<&Series> {
     let of_way = |way: Way| -> Vec<&Series> {
         let all = file.series.iter().filter(|one| one.quantity == Quantity::BitsPerSecond && one.way == Some(way));
         let all: Vec<&Series> = all.filter(|one| !one.name.ends_with(" avg")).collect();
@@ -123,19 +118,50 @@ fn goodput(file: &Results) -> Option<Binned> {
             None => all,
         }
     };
-    let ways = [of_way(Way::Forward), of_way(Way::Back)].concat();
-    of_points(&added(&ways)).filter(|_| !ways.is_empty())
+    [of_way(Way::Forward), of_way(Way::Back)].concat()
 }
 
-/// Round-trip times: a mean over what was pinged if the tool has one, else the first that it has.
-fn round_trips(file: &Results) -> Option<Binned> {
-    let all = || file.series.iter().filter(|one| one.quantity == Quantity::RoundTripNanos);
-    let one = all().find(|one| one.name.ends_with(" avg")).or_else(|| all().next())?;
-    of_points(&added(&[one]))
+fn pings(file: &Results) -> impl Iterator<Item = &Series> {
+    file.series.iter().filter(|one| one.quantity == Quantity::RoundTripNanos)
+}
+
+/// The series of round-trip times of each of two parties: of one tool the same of both, a mean over what was pinged if there is one, else
+/// the first; of two tools each one's mean or first. `None` where a party has none.
+///
+/// # Errors
+///
+/// Two results of one tool that have none in common.
+fn same_pings<'a>(reference: &'a Party<'_>, other: &'a Party<'_>) -> Result<[Option<&'a str>; 2], Missing> {
+    let best =
+        |names: &BTreeSet<&'a str>| names.iter().find(|name| name.ends_with(" avg")).or_else(|| names.first()).copied();
+    let (here, there) = match (reference.common_pings(), other.common_pings()) {
+        (Some((tool, here)), Some((other, there))) if tool == other && !here.is_empty() && !there.is_empty() => {
+            (here, there)
+        }
+        sides => return Ok([sides.0, sides.1].map(|side| side.and_then(|(_, names)| best(&names)))),
+    };
+    let shared: BTreeSet<&str> = here.intersection(&there).copied().collect();
+    match best(&shared) {
+        Some(name) => Ok([Some(name), Some(name)]),
+        None => {
+            let listed = |names: BTreeSet<&str>| names.into_iter().collect::<Vec<_>>().join(", ");
+            Err(Missing::OtherPings { reference: listed(here), other: listed(there) })
+        }
+    }
 }
 
 /// Both sides' values of each replication in bins of one width.
 type SameBins = (Duration, [Vec<Vec<f64>>; 2]);
+
+/// Refuses tests one of which lasted longer than the other by more than 5 %; that of a run is known to a bin.
+fn same_length(names: [&str; 2], a: &Binned, b: &Binned) -> Result<(), Incomparable> {
+    let longer = a.length.max(b.length).as_nanos();
+    if a.length.as_nanos().abs_diff(b.length.as_nanos()) <= longer / 20 + a.rounding.max(b.rounding).as_nanos() {
+        return Ok(());
+    }
+    let [reference, other] = names.map(str::to_owned);
+    Err(Incomparable::Windows { reference, here: a.length.to_string(), other, there: b.length.to_string() })
+}
 
 /// Makes the bins of both equally wide, if the ones are so many of the others.
 fn same_bins(metric: Metric, names: [&str; 2], a: Vec<Binned>, b: Vec<Binned>) -> Result<SameBins, Incomparable> {
@@ -186,10 +212,32 @@ pub fn compare_parties(parties: &[Party<'_>], options: &Options) -> Result<Vec<C
         };
         Comparison {
             pairing: Some(told.to_owned()),
+            taken: taken(reference, other, &draft),
             ..draft.comparison([reference.name(), other.name()], false, replications, options)
         }
     };
     Ok(drafts.into_iter().map(finish).collect())
+}
+
+/// What was taken of the files: whose count goodput is, and which round-trip times, of the metrics that were compared.
+fn taken(reference: &Party<'_>, other: &Party<'_>, draft: &Draft) -> Vec<String> {
+    let has = |metric| draft.found.iter().any(|(difference, _)| difference.metric == metric);
+    let mut taken = Vec::new();
+    for party in [reference, other].into_iter().filter(|_| has(Metric::Goodput)) {
+        for (view, names) in party.views() {
+            let names = names.into_iter().collect::<Vec<_>>().join(", ");
+            taken.push(format!("goodput of {} ({names}): {}", party.name(), view.text()));
+        }
+    }
+    if has(Metric::RoundTripTime)
+        && let Ok([Some(here), Some(there)]) = same_pings(reference, other)
+    {
+        taken.push(match here == there {
+            true => format!("round-trip times: {here}"),
+            false => format!("round-trip times: {here} of {}, {there} of {}", reference.name(), other.name()),
+        });
+    }
+    taken
 }
 
 fn draft(reference: &Party<'_>, other: &Party<'_>, options: &Options) -> Result<Draft, Incomparable> {
@@ -200,8 +248,14 @@ fn draft(reference: &Party<'_>, other: &Party<'_>, options: &Options) -> Result<
         let (reference, other) = (reference.name().to_owned(), other.name().to_owned());
         return Err(Incomparable::NotPaired { reference, other, why });
     }
+    let pings = same_pings(reference, other);
     for metric in Metric::ALL.into_iter().filter(|metric| options.wants(*metric)) {
-        match (reference.binned(metric), other.binned(metric)) {
+        let names = match &pings {
+            Err(why) if metric == Metric::RoundTripTime => Err(why.clone()),
+            names => Ok(names.clone().unwrap_or_default()),
+        };
+        let both = names.map(|[here, there]| (reference.binned(metric, here), other.binned(metric, there)));
+        match both.unwrap_or_else(|why| (Err(why.clone()), Err(why))) {
             (Ok(a), Ok(b)) => match drafted(metric, [reference.name(), other.name()], a, b, options)? {
                 Some(found) => draft.found.push(found),
                 None => {
@@ -228,12 +282,9 @@ fn drafted(
     b: Vec<Binned>,
     options: &Options,
 ) -> Result<Option<(Difference, Evidence)>, Incomparable> {
+    let of_lengths = a.first().map_or(Ok(()), |first| b.iter().try_for_each(|one| same_length(names, first, one)));
     let (bin, series) = same_bins(metric, names, a, b)?;
-    let [here, there] = [&series[0][0], &series[1][0]].map(|series| bin * series.len() as u64);
-    if here.as_nanos().abs_diff(there.as_nanos()) > here.max(there).as_nanos() / 20 + bin.as_nanos() {
-        let [reference, other] = names.map(str::to_owned);
-        return Err(Incomparable::Windows { reference, here: here.to_string(), other, there: there.to_string() });
-    }
+    of_lengths?;
     let samples = series
         .each_ref()
         .map(|side| -> Vec<Sample> { side.iter().map(|series| Sample::new(series.iter().copied())).collect() });
@@ -271,6 +322,8 @@ mod tests {
             quantity,
             way,
             points: (1..=seconds).map(|second| (f64::from(second), value(second))).collect(),
+            lengths: Vec::new(),
+            view: None,
         };
         let wave = |second: u32| 1.0 + 0.1 * f64::from(second % 7) - 0.3;
         Results {
@@ -347,5 +400,45 @@ mod tests {
         let mut half = results(120, 1e7);
         half.series.iter_mut().flat_map(|series| &mut series.points).for_each(|point| point.0 /= 2.0);
         assert!(compared(&[results(60, 1e7)], &[half]).is_ok(), "two halves of a second are one");
+    }
+
+    #[test]
+    fn the_shared_ping_is_compared_and_named() {
+        let pinged = |names: &[&str]| {
+            let mut results = results(60, 1e7);
+            let ping = results.series.iter().position(|one| one.quantity == Quantity::RoundTripNanos).unwrap();
+            let ping = results.series.remove(ping);
+            // Each has a round-trip time of its own, that of UDP ten times as long.
+            for name in names {
+                let factor = if name.contains("UDP") { 10.0 } else { 1.0 };
+                let points = ping.points.iter().map(|(at, value)| (*at, value * factor)).collect();
+                results.series.push(Series { name: (*name).to_owned(), points, ..ping.clone() });
+            }
+            results.tool = "flent";
+            results
+        };
+        let (icmp, udp) = ("Ping (ms) ICMP", "Ping (ms) UDP BE");
+        let comparison = compared(&[pinged(&[udp])], &[pinged(&[icmp, udp])]).unwrap().remove(0);
+        assert_eq!(comparison.difference(Metric::RoundTripTime).unwrap().verdict.outcome, Outcome::Same);
+        assert_eq!(comparison.taken, ["round-trip times: Ping (ms) UDP BE"]);
+        let comparison = compared(&[pinged(&[udp])], &[pinged(&[icmp])]).unwrap().remove(0);
+        let why = "no series in common: Ping (ms) UDP BE; Ping (ms) ICMP";
+        assert_eq!(comparison.left_out["round_trip_time"], why);
+    }
+
+    #[test]
+    fn the_answer_says_whose_count_goodput_is() {
+        let mut sent = results(60, 1e7);
+        sent.series.iter_mut().for_each(|one| one.view = one.way.map(|_| View::Sender));
+        let comparison = compared(&[results(60, 1e7)], &[sent]).unwrap().remove(0);
+        let expected =
+            "goodput of b (TCP download, TCP upload sum): what the socket of the sender took, not what arrived";
+        assert_eq!(comparison.taken[0], expected);
+    }
+
+    #[test]
+    fn lengths_of_short_tests_agree_within_5_percent() {
+        assert!(matches!(compared(&[results(10, 1e7)], &[results(11, 1e7)]), Err(Incomparable::Windows { .. })));
+        assert!(compared(&[results(40, 1e7)], &[results(41, 1e7)]).is_ok());
     }
 }

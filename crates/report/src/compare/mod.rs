@@ -19,6 +19,7 @@
 //! | `card`, `fidelity` | the score card; what that of a replay rests on |
 //! | `rules` | what a user demands of a comparison |
 
+mod binned;
 mod card;
 mod comparable;
 mod comparison;

@@ -19,7 +19,7 @@ pub(super) fn write(run: &Run, mut out: impl Write) -> io::Result<()> {
 fn sum(start: f64, end: f64, bytes: u64, sender: bool) -> Sum {
     let seconds = end - start;
     let bits_per_second = if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 };
-    Sum { start, end, seconds, bytes, bits_per_second, sender, ..Sum::default() }
+    Sum { start, end, seconds, bytes, bits_per_second, sender: Some(sender), ..Sum::default() }
 }
 
 fn report(run: &Run) -> Report {
@@ -57,6 +57,7 @@ fn report(run: &Run) -> Report {
         start: Start {
             version: format!("flowloom {}", env!("CARGO_PKG_VERSION")),
             system_info: run.facts.network.clone(),
+            accepted_connection: None,
             title: Some(run.facts.title.clone()).filter(|title| !title.is_empty()),
             test_start: TestStart {
                 protocol: "TCP".to_owned(),
@@ -69,6 +70,8 @@ fn report(run: &Run) -> Report {
         intervals: (0..bins).map(interval).collect(),
         end: End {
             streams: vec![stream(1, &sent), stream(2, &sent_back)],
+            sum: None,
+            sum_bidir_reverse: None,
             // Segments sent again are known of connections, not of directions: all of them are told here.
             sum_sent: Sum { retransmits: Some(measured.all_totals().retransmissions), ..sent.clone() },
             sum_received: sent,

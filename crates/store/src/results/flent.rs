@@ -7,7 +7,7 @@ use flate2::{Compression, GzBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::series::{Quantity, Results, Series, Way};
+use super::series::{Quantity, Results, Series, View, Way};
 
 /// The version that is written; the newest that is read.
 const VERSION: u64 = 4;
@@ -64,6 +64,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Results, String> {
     }
     let file: DataFile = serde_json::from_slice(bytes).map_err(|error| format!("not as flent writes it: {error}"))?;
     let seconds = file.x_values.iter().copied().filter(|at| at.is_finite()).fold(0.0, f64::max);
+    // A run of Flowloom in this form counts what passed the link.
+    let by_sockets = !file.metadata.contains_key("FLOWLOOM_EXPERIMENT");
     let mut series = Vec::new();
     for (name, values) in &file.results {
         if values.len() != file.x_values.len() {
@@ -73,7 +75,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Results, String> {
         let points = file.x_values.iter().zip(values).filter_map(|(at, value)| Some((*at, (*value)? * factor)));
         let points: Vec<(f64, f64)> = points.filter(|(at, value)| at.is_finite() && value.is_finite()).collect();
         if !points.is_empty() {
-            series.push(Series { name: name.clone(), quantity, way, points });
+            let view = way.filter(|_| by_sockets && quantity == Quantity::BitsPerSecond).map(|way| match way {
+                Way::Forward => View::Sender,
+                Way::Back => View::Receiver,
+            });
+            series.push(Series { name: name.clone(), quantity, way, points, lengths: Vec::new(), view });
         }
     }
     if series.is_empty() {

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::series::{Quantity, Results, Series, Way};
+use super::series::{Quantity, Results, Series, View, Way};
 
 /// The whole object.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub struct Start {
     /// A title of the user's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Of a server: the client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted_connection: Option<Value>,
     /// The test.
     pub test_start: TestStart,
 }
@@ -100,8 +103,22 @@ pub struct Sum {
     pub max_rtt: Option<f64>,
     /// Part of the time at the beginning that does not count.
     pub omitted: bool,
-    /// From the client to the server.
-    pub sender: bool,
+    /// Whether it is of the end that sends; `None` before version 3.7.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender: Option<bool>,
+    /// Datagrams, of UDP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets: Option<u64>,
+    /// Datagrams that did not arrive, in percent; of UDP, where the receiver counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_percent: Option<f64>,
+}
+
+impl Sum {
+    /// Seconds that it is about.
+    fn length(&self) -> f64 {
+        if self.end > self.start { self.end - self.start } else { self.seconds }
+    }
 }
 
 /// What it came to.
@@ -110,6 +127,12 @@ pub struct Sum {
 pub struct End {
     /// Each stream.
     pub streams: Vec<EndStream>,
+    /// Of UDP: sent, with what was lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sum: Option<Sum>,
+    /// The other way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sum_bidir_reverse: Option<Sum>,
     /// Sent.
     pub sum_sent: Sum,
     /// Received.
@@ -142,14 +165,28 @@ pub struct EndStream {
 pub(super) fn read(bytes: &[u8]) -> Result<Results, String> {
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>();
     let first = values.next().ok_or("it is empty")?.map_err(|error| format!("no JSON: {error}"))?;
-    let report = if first.get("event").is_some() { of_events(first, values)? } else { whole(first)? };
+    let report = if first.get("event").is_some() {
+        of_events(first, values)?
+    } else {
+        only(bytes, values.byte_offset())?;
+        whole(first)?
+    };
     if let Some(error) = &report.error {
         return Err(format!("iperf3 ended with an error: {error}"));
     }
     if report.intervals.is_empty() {
         return Err("it holds no intervals: is it iperf3's --json?".to_owned());
     }
-    Ok(results(&report))
+    results(&report)
+}
+
+/// Refuses what follows the first object, which ends at `end`: `--logfile` appends one test to another.
+fn only(bytes: &[u8], end: usize) -> Result<(), String> {
+    let behind = bytes.get(end..).unwrap_or_default();
+    let Some(blank) = behind.iter().position(|byte| !byte.is_ascii_whitespace()) else { return Ok(()) };
+    let line = 1 + bytes[..end + blank].iter().filter(|byte| **byte == b'\n').count();
+    let what = if behind[blank] == b'{' { "another result" } else { "something else" };
+    Err(format!("{what} follows the first in line {line}: give each test a file of its own (iperf3 --logfile appends)"))
 }
 
 fn whole(value: Value) -> Result<Report, String> {
@@ -164,11 +201,18 @@ fn whole(value: Value) -> Result<Report, String> {
 
 fn of_events(first: Value, others: impl Iterator<Item = serde_json::Result<Value>>) -> Result<Report, String> {
     let mut report = Report::default();
+    let mut started = false;
     for (line, value) in std::iter::once(Ok(first)).chain(others).enumerate() {
         let at = |error: serde_json::Error| format!("event {}: {error}", line + 1);
         let mut value = value.map_err(at)?;
         let data = value.get_mut("data").map(Value::take).unwrap_or_default();
         match value.get("event").and_then(Value::as_str) {
+            Some("start") if std::mem::replace(&mut started, true) => {
+                return Err(format!(
+                    "event {}: another test begins: give each test a file of its own (iperf3 --logfile appends)",
+                    line + 1
+                ));
+            }
             Some("start") => report.start = serde_json::from_value(data).map_err(at)?,
             Some("interval") => report.intervals.push(serde_json::from_value(data).map_err(at)?),
             Some("end") => report.end = serde_json::from_value(data).map_err(at)?,
@@ -179,41 +223,109 @@ fn of_events(first: Value, others: impl Iterator<Item = serde_json::Result<Value
     Ok(report)
 }
 
-fn results(report: &Report) -> Results {
+/// Payload over time in one direction.
+fn rate(report: &Report, backward: bool, way: Way) -> Result<Option<Series>, String> {
+    let end = &report.end;
+    let (name, total, received) = match backward {
+        false => ("sum", end.sum.as_ref(), Some(&end.sum_received)),
+        true => ("sum_bidir_reverse", end.sum_bidir_reverse.as_ref(), end.sum_received_bidir_reverse.as_ref()),
+    };
+    let of = |interval: &Interval| match backward {
+        false => Some(interval.sum.clone()),
+        true => interval.sum_bidir_reverse.clone(),
+    };
+    let counted = report.intervals.iter().filter(|interval| !interval.sum.omitted).filter_map(of);
+    let sums: Vec<Sum> = counted
+        .filter(|sum| sum.end.is_finite() && sum.bits_per_second.is_finite())
+        .filter(|sum| sum.length() > 0.0)
+        .collect();
+    let Some(first) = sums.first() else { return Ok(None) };
+    let is_client = report.start.accepted_connection.is_none();
+    let is_sent = first.sender.unwrap_or(is_client == (way == Way::Forward));
+    let seconds: f64 = sums.iter().map(Sum::length).sum();
+    let mean = sums.iter().map(|sum| sum.bits_per_second * sum.length()).sum::<f64>() / seconds;
+    let (factor, view) = match is_sent {
+        false => (1.0, View::Receiver),
+        true => match arrived(report, name, mean, received, total)? {
+            Some(factor) => (factor, View::Scaled),
+            None => (1.0, View::Sender),
+        },
+    };
+    Ok(Some(Series {
+        name: name.to_owned(),
+        quantity: Quantity::BitsPerSecond,
+        way: Some(way),
+        points: sums.iter().map(|sum| (sum.end, sum.bits_per_second * factor)).collect(),
+        lengths: sums.iter().map(Sum::length).collect(),
+        // A run of Flowloom in this form counts what passed the link.
+        view: (!report.start.version.starts_with("flowloom")).then_some(view),
+    }))
+}
+
+/// What part of the `mean` that was sent in direction `name` arrived; `None` where the report of a TCP test does not say.
+///
+/// # Errors
+///
+/// A UDP test whose report does not say: most of it may have been lost.
+fn arrived(
+    report: &Report,
+    name: &str,
+    mean: f64,
+    received: Option<&Sum>,
+    total: Option<&Sum>,
+) -> Result<Option<f64>, String> {
+    let told = |rate: &f64| rate.is_finite() && *rate > 0.0;
+    if let Some(rate) = received.map(|sum| sum.bits_per_second).filter(told).filter(|_| told(&mean)) {
+        let factor = rate / mean;
+        return Ok(Some(if (factor - 1.0).abs() < 1e-9 { 1.0 } else { factor }));
+    }
+    if !report.start.test_start.protocol.eq_ignore_ascii_case("udp") || mean == 0.0 {
+        return Ok(None);
+    }
+    // Without the receiver's report, both counts are 0.
+    let counted = total.filter(|sum| sum.packets.is_some_and(|packets| packets > 0));
+    match counted.and_then(|sum| sum.lost_percent).filter(|lost| (0.0..=100.0).contains(lost)) {
+        Some(lost) if received.is_none_or(|sum| sum.end == 0.0) => Ok(Some(1.0 - lost / 100.0)),
+        _ => Err(format!(
+            "a UDP test whose `{name}` is what was sent: `end` does not say what arrived (sum_received, lost_percent); \
+             let the test end by itself, or take the JSON of the receiver"
+        )),
+    }
+}
+
+fn results(report: &Report) -> Result<Results, String> {
     let counted = || report.intervals.iter().filter(|interval| !interval.sum.omitted);
     // Without --bidir the sum goes from the client, or to it.
     let forward = if report.start.test_start.reverse == 1 { Way::Back } else { Way::Forward };
-    let series = |name: &str, quantity, way, value: &dyn Fn(&Interval) -> Option<(f64, f64)>| Series {
-        name: name.to_owned(),
-        quantity,
-        way,
-        points: counted().filter_map(value).filter(|(at, value)| at.is_finite() && value.is_finite()).collect(),
+    let series = |name: &str, quantity, value: &dyn Fn(&Interval) -> Option<f64>| {
+        let values = counted().filter_map(|interval| Some((&interval.sum, value(interval)?)));
+        let (points, lengths) = values
+            .filter(|(sum, value)| sum.end.is_finite() && value.is_finite())
+            .map(|(sum, value)| ((sum.end, value), sum.length()))
+            .unzip();
+        Series { name: name.to_owned(), quantity, way: None, points, lengths, view: None }
     };
     let rtt = |interval: &Interval| {
         let rtts: Vec<f64> = interval.streams.iter().filter_map(|stream| stream.rtt).collect();
-        (!rtts.is_empty()).then(|| (interval.sum.end, rtts.iter().sum::<f64>() / rtts.len() as f64 * 1e3))
+        (!rtts.is_empty()).then(|| rtts.iter().sum::<f64>() / rtts.len() as f64 * 1e3)
     };
-    let all = [
-        series("sum", Quantity::BitsPerSecond, Some(forward), &|interval| {
-            Some((interval.sum.end, interval.sum.bits_per_second))
-        }),
-        series("sum_bidir_reverse", Quantity::BitsPerSecond, Some(Way::Back), &|interval| {
-            interval.sum_bidir_reverse.as_ref().map(|sum| (sum.end, sum.bits_per_second))
-        }),
-        series("rtt", Quantity::RoundTripNanos, None, &rtt),
-        series("retransmits", Quantity::Retransmissions, None, &|interval| {
-            interval.sum.retransmits.map(|count| (interval.sum.end, count as f64))
+    let others = [
+        series("rtt", Quantity::RoundTripNanos, &rtt),
+        series("retransmits", Quantity::Retransmissions, &|interval| {
+            interval.sum.retransmits.map(|count| count as f64)
         }),
     ];
+    let rates = [rate(report, false, forward)?, rate(report, true, Way::Back)?];
+    let all = rates.into_iter().flatten().chain(others);
     let sent = [Some(&report.end.sum_sent), report.end.sum_sent_bidir_reverse.as_ref()];
     let retransmitted: Vec<u64> = sent.into_iter().flatten().filter_map(|sum| sum.retransmits).collect();
-    Results {
+    Ok(Results {
         tool: "iperf3",
         title: report.start.title.clone().unwrap_or_default(),
         seconds: counted().map(|interval| interval.sum.end).fold(0.0, f64::max),
-        series: all.into_iter().filter(|series| !series.points.is_empty()).collect(),
+        series: all.filter(|series| !series.points.is_empty()).collect(),
         retransmissions: (!retransmitted.is_empty()).then(|| retransmitted.into_iter().fold(0, u64::saturating_add)),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -277,5 +389,100 @@ mod tests {
         assert!(said("{\"start\": {}, \"intervals\": 7, \"end\": {}}").starts_with("not as iperf3 writes it"));
         let refused = "{\"start\": {}, \"intervals\": [], \"end\": {}, \"error\": \"unable to connect\"}";
         assert_eq!(said(refused), "iperf3 ended with an error: unable to connect");
+    }
+
+    /// A test of 10 Mbit/s in one direction, as its client has it; intervals of these lengths.
+    fn forward(protocol: &str, lengths: &[f64], received: Option<f64>) -> Report {
+        let mut start = 0.0;
+        let mut interval = |seconds: f64| {
+            let sum = Sum {
+                start,
+                end: start + seconds,
+                seconds,
+                bits_per_second: 1e7,
+                sender: Some(true),
+                ..Sum::default()
+            };
+            start += seconds;
+            Interval { sum, ..Interval::default() }
+        };
+        let intervals = lengths.iter().map(|seconds| interval(*seconds)).collect();
+        let test_start = TestStart { protocol: protocol.to_owned(), ..TestStart::default() };
+        let sum_received = Sum { end: 10.6, bits_per_second: received.unwrap_or(0.0), ..Sum::default() };
+        Report {
+            start: Start { test_start, ..Start::default() },
+            intervals,
+            end: End { sum_received, ..End::default() },
+            error: None,
+        }
+    }
+
+    fn read_again(report: &Report) -> Result<Results, String> {
+        Results::read(&serde_json::to_vec(report).unwrap())
+    }
+
+    #[test]
+    fn goodput_is_what_arrived() {
+        for protocol in ["UDP", "TCP"] {
+            let series = read_again(&forward(protocol, &[1.0, 1.0, 0.5], Some(2e6))).unwrap().series.remove(0);
+            assert_eq!((series.points[2], series.view), ((2.5, 2e6), Some(View::Scaled)), "{protocol}");
+            assert_eq!(series.lengths, [1.0, 1.0, 0.5]);
+        }
+        let mut report = forward("TCP", &[1.0; 3], None);
+        let series = read_again(&report).unwrap().series.remove(0);
+        assert_eq!((series.points[0].1, series.view), (1e7, Some(View::Sender)), "nothing tells what arrived");
+        report.intervals.iter_mut().for_each(|interval| interval.sum.sender = Some(false));
+        report.start.test_start.protocol = "UDP".to_owned();
+        let series = read_again(&report).unwrap().series.remove(0);
+        assert_eq!((series.points[0].1, series.view), (1e7, Some(View::Receiver)), "intervals of the receiver");
+    }
+
+    #[test]
+    fn udp_without_a_count_of_the_receiver_is_refused() {
+        let mut report = forward("UDP", &[1.0; 3], None);
+        let lost = |packets| Sum { packets: Some(packets), lost_percent: Some(75.0), ..Sum::default() };
+        for end in [None, Some(lost(0)), Some(lost(100))] {
+            report.end.sum = end;
+            let refused = read_again(&report).unwrap_err();
+            assert!(refused.contains("`end` does not say what arrived"), "{refused}");
+        }
+        // Before 3.10 there is no sum_received of UDP.
+        report.end.sum_received = Sum::default();
+        assert_eq!(read_again(&report).unwrap().series[0].points[0].1, 2.5e6);
+    }
+
+    #[test]
+    fn before_version_3_7_the_direction_tells_who_counts() {
+        let mut report = forward("TCP", &[1.0; 3], Some(2e6));
+        report.intervals.iter_mut().for_each(|interval| interval.sum.sender = None);
+        let view = |report: &Report| read_again(report).unwrap().series[0].view;
+        assert_eq!(view(&report), Some(View::Scaled));
+        report.start.accepted_connection = Some(serde_json::json!({ "host": "192.0.2.1" }));
+        assert_eq!(view(&report), Some(View::Receiver), "a server");
+        report.start.test_start.reverse = 1;
+        assert_eq!(view(&report), Some(View::Scaled), "a server that sends");
+    }
+
+    #[test]
+    fn each_direction_has_its_own_share_that_arrived() {
+        let mut report = forward("UDP", &[1.0; 3], Some(2e6));
+        for interval in &mut report.intervals {
+            interval.sum_bidir_reverse =
+                Some(Sum { sender: Some(false), bits_per_second: 3e6, ..interval.sum.clone() });
+        }
+        let series = read_again(&report).unwrap().series;
+        let rates: Vec<f64> = series.iter().map(|series| series.points[0].1).collect();
+        assert_eq!(rates, [2e6, 3e6]);
+    }
+
+    #[test]
+    fn a_second_result_is_refused_with_its_line() {
+        let one = serde_json::to_string(&forward("TCP", &[1.0; 3], None)).unwrap();
+        let said = |text: String| Results::read(text.as_bytes()).unwrap_err();
+        assert!(Results::read(format!("{one}\n\n").as_bytes()).is_ok());
+        assert!(said(format!("{one}\n\n{one}\n")).starts_with("another result follows the first in line 3"));
+        assert!(said(format!("{one}\niperf3: interrupt")).starts_with("something else follows the first in line 2"));
+        let start = "{\"event\": \"start\", \"data\": {}}\n";
+        assert!(said(format!("{start}{start}")).starts_with("event 2: another test begins"));
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 
 use crate::regular;
-pub use series::{Quantity, Results, Series, Way};
+pub use series::{Quantity, Results, Series, View, Way};
 
 /// Bytes that a file of results may have, and unpacked ones.
 const MOST_BYTES: u64 = 256 << 20;
