@@ -474,7 +474,10 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
                     false => ProbeRecord { there: None, back: None, ..probe },
                 };
                 let mut probes = over.probes().into_iter().map(clocked);
-                probes.try_for_each(|probe| self.recorder.record(Record::Probe { probe: &probe }))
+                probes.try_for_each(|probe| {
+                    counts.add_probe(&probe);
+                    self.recorder.record(Record::Probe { probe: &probe })
+                })
             }
         }
     }

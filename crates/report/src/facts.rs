@@ -298,9 +298,12 @@ pub struct ClassFacts {
     pub sent_datagrams: u64,
     /// Datagrams that arrived.
     pub received_datagrams: u64,
-    /// Datagrams that were dropped on the way.
+    /// Datagrams that were dropped on the way, with any copy that the path made of them; of probes also the answers.
     #[serde(skip_serializing_if = "is_zero")]
     pub dropped_datagrams: u64,
+    /// Packets beside them that were dropped of datagrams and their copies: another of the same datagram arrived, or was dropped later.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub dropped_copies: u64,
     /// The link where most of them were dropped; null where that was a loss model, or none was dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datagrams_dropped_at: Option<String>,

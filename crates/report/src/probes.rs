@@ -62,9 +62,17 @@ impl Probes {
     }
 
     /// Nanoseconds that datagrams of probes took one way, of those that came from `from`; none where the ends have different clocks.
+    ///
+    /// Nobody knows on which way a probe without an answer was when the run ended. It has a value of at least 0 on both, so that means
+    /// and quantiles are the lower bounds that they are: without it, the slower a link is, the more of its longest delays are missing.
     pub(crate) fn one_way(&self, from: LinkSide) -> Sample {
         let way = |probe: &ProbeRecord| if probe.from == from { probe.there } else { probe.back };
-        Sample::new(self.of(ProbeKind::Datagram).filter_map(way).map(|time| time.as_nanos() as f64))
+        let known = Sample::new(self.of(ProbeKind::Datagram).filter_map(way).map(|time| time.as_nanos() as f64));
+        if known.is_empty() {
+            return known;
+        }
+        let open = self.of(ProbeKind::Datagram).filter(|probe| probe.round_trip.is_none() && !probe.lost).count();
+        known.with_unfinished(&vec![0.0; open])
     }
 
     /// Probes of a kind that were sent, answered and lost.
@@ -228,6 +236,24 @@ pub(crate) mod tests {
         mixed().iter().for_each(|one| probes.add(one));
         probes.finish(Time::ZERO + Duration::from_millis(400));
         probes
+    }
+
+    /// Two of four datagrams were under way at the end, on either way.
+    #[test]
+    fn one_way_delays_under_way_are_lower_bounds() {
+        let mut probes = Probes::default();
+        for (sent_ms, took) in [(0, Some(4)), (10, Some(8)), (20, None), (30, None)] {
+            probes.add(&probe(ProbeKind::Datagram, sent_ms, took, false));
+        }
+        probes.finish(Time::ZERO + Duration::from_millis(400));
+        let [found] = &ProbesOfKind::of(&probes)[..] else { panic!("one kind") };
+        let there = found.right_to_left_ns;
+        assert_eq!((there.n, there.unfinished, there.mean), (4, 2, Some(2.5e6)), "{there:?}");
+        assert_eq!((there.p99, found.left_to_right_ns.unfinished), (None, 2));
+        // Ends with different clocks know no way.
+        let apart = |one: &ProbeRecord| ProbeRecord { there: None, back: None, ..*one };
+        probes.records = probes.records.iter().map(apart).collect();
+        assert!(probes.one_way(LinkSide::Right).is_empty());
     }
 
     #[test]

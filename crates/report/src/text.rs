@@ -503,6 +503,17 @@ fn senders(text: &mut String, run: &Run) {
     text.push('\n');
 }
 
+/// A share in a column of ten characters, which it never fills.
+fn percent(share: Option<f64>) -> String {
+    /// Below this, three digits of a percentage are longer than the column.
+    const LEAST_PERCENT: f64 = 0.001;
+    match share.map(|share| 100.0 * share) {
+        None => "–".to_owned(),
+        Some(percent) if percent > 0.0 && percent < LEAST_PERCENT => format!("< {LEAST_PERCENT} %"),
+        Some(percent) => format!("{} %", three_digits(percent)),
+    }
+}
+
 /// What probes met, if there were any.
 fn probes(text: &mut String, kinds: &[ProbesOfKind]) {
     if kinds.is_empty() {
@@ -510,7 +521,7 @@ fn probes(text: &mut String, kinds: &[ProbesOfKind]) {
     }
     let _ = writeln!(
         text,
-        "{:20}{:>13}{:>12}{:>12}{:>12}{:>12}{:>9}",
+        "{:20}{:>13}{:>12}{:>12}{:>12}{:>12}{:>10}",
         "latency under load", "probes", "mean", "p50", "p95", "p99", "lost"
     );
     let time = |value: Option<f64>, least: Option<f64>| match (value, least) {
@@ -521,10 +532,10 @@ fn probes(text: &mut String, kinds: &[ProbesOfKind]) {
     for one in kinds {
         let name = if one.kind == "request" { "request (from SYN)" } else { "round trip" };
         let times = &one.time_ns;
-        let lost = one.loss_share.map_or_else(|| "–".to_owned(), |share| format!("{} %", three_digits(100.0 * share)));
+        let lost = percent(one.loss_share);
         let _ = writeln!(
             text,
-            "{name:20}{:>13}{:>12}{:>12}{:>12}{:>12}{lost:>9}",
+            "{name:20}{:>13}{:>12}{:>12}{:>12}{:>12}{lost:>10}",
             thousands(one.sent),
             // With probes under way the mean is at least that.
             time(times.mean.filter(|_| times.unfinished == 0), times.mean),
@@ -550,19 +561,15 @@ fn queues(text: &mut String, run: &Run, summary: &Summary) {
     text.push_str("in the window:\n");
     let _ = writeln!(
         text,
-        "{:20}{:>13}{:>12}{:>12}{:>16}{:>9}{:>9}{:>9}",
+        "{:20}{:>13}{:>11}{:>11}{:>15}{:>10}{:>10}{:>10}",
         "bottleneck queue", "packets", "delay p50", "p99", "mean over time", "lost", "marked", "busy"
     );
-    let percent = |share: Option<f64>| match share {
-        None => "–".to_owned(),
-        Some(share) => format!("{} %", three_digits(100.0 * share)),
-    };
     let time = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| Unit::Time.show(value));
     for (name, direction, delays) in known {
         let QueueDelays { per_packet_ns: delay, over_time_ns, .. } = delays;
         let _ = writeln!(
             text,
-            "{name:20}{:>13}{:>12}{:>12}{:>16}{:>9}{:>9}{:>9}",
+            "{name:20}{:>13}{:>11}{:>11}{:>15}{:>10}{:>10}{:>10}",
             thousands(delays.transmitted_packets),
             time(delay.p50),
             time(delay.p99),
@@ -579,7 +586,7 @@ fn queues(text: &mut String, run: &Run, summary: &Summary) {
             let delay = &class.queue_delay_ns;
             let _ = writeln!(
                 text,
-                "  {:18}{:>13}{:>12}{:>12}{:>16}{:>9}{:>9}",
+                "  {:18}{:>13}{:>11}{:>11}{:>15}{:>10}{:>10}",
                 class.class,
                 thousands(class.transmitted_packets),
                 time(delay.p50),
@@ -753,6 +760,19 @@ mod tests {
         let mut none = String::new();
         probes(&mut none, &[]);
         assert_eq!(none, "");
+    }
+
+    #[test]
+    fn shares_leave_a_gap_in_their_column() {
+        let shown = |share| percent(Some(share));
+        assert_eq!([0.0, 0.000_069_7, 0.5, 1.0].map(shown), ["0 %", "0.00697 %", "50.0 %", "100 %"]);
+        assert_eq!([0.000_001_23, 0.000_009_96].map(shown), ["< 0.001 %"; 2]);
+        for digits in 1..4_000 {
+            for power in 3..15 {
+                let share = f64::from(digits) / 10_f64.powi(power);
+                assert!(share > 1.0 || shown(share).len() < 10, "{}", shown(share));
+            }
+        }
     }
 
     #[test]

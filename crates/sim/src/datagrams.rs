@@ -181,7 +181,10 @@ impl Stream {
             Some(probes) => {
                 let from = self.flow.link_side(Side::Initiator);
                 let mut records = probes.records(from, self.flow.is_quiet());
-                records.try_for_each(|probe| recorder.record(Record::Probe { probe: &probe }))
+                records.try_for_each(|probe| {
+                    counts.add_probe(&probe);
+                    recorder.record(Record::Probe { probe: &probe })
+                })
             }
             None => recorder.record(Record::Source { source: &source }),
         }

@@ -34,6 +34,8 @@ pub struct Packet {
     next: u32,
     /// The packet that passes the monitor behind it.
     next_passing: u32,
+    /// The other of a packet and the copy that the path made of it, while both are on their way.
+    twin: u32,
     /// What it takes on a link.
     link_bytes: u32,
     /// The side of the bottleneck it comes from.
@@ -42,6 +44,12 @@ pub struct Packet {
     pub at_end: AtEnd,
     /// Whether the path made it of another packet: its loss takes nothing from the receiver that the other does not bring.
     pub is_copy: bool,
+    /// Whether the other of a packet and its copy has reached the other end: the loss of this one takes nothing from the receiver.
+    pub is_spare: bool,
+    /// Whether the other of a packet and its copy reached the bottleneck before this one.
+    pub is_offered: bool,
+    /// Whether the bottleneck let the other of a packet and its copy through before this one: this one carries nothing new.
+    pub is_repeat: bool,
     /// Whether it is one of a probe, from when it reaches its first link on: no series of the traffic has it.
     pub is_probe: bool,
 }
@@ -51,6 +59,25 @@ impl Packet {
     pub fn link_bytes(&self) -> u32 {
         self.link_bytes
     }
+
+    /// What is lost if it is dropped now.
+    pub fn loss(&self) -> Loss {
+        Loss { is_copy: self.is_copy, is_last: self.twin == NONE && !self.is_spare }
+    }
+}
+
+/// What is lost with a packet that is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The path had made it of another packet.
+    pub is_copy: bool,
+    /// The receiver stays without what it carried: no copy of it is on its way or has arrived.
+    pub is_last: bool,
+}
+
+impl Loss {
+    /// That of a packet that the path has made no copy of.
+    pub const OF_PACKET: Loss = Loss { is_copy: false, is_last: true };
 }
 
 /// Whether a packet carries a datagram.
@@ -138,10 +165,14 @@ impl Packets {
             fresh: 0,
             next: NONE,
             next_passing: NONE,
+            twin: NONE,
             link_bytes,
             from,
             at_end: AtEnd::Taken,
             is_copy: false,
+            is_spare: false,
+            is_offered: false,
+            is_repeat: false,
             is_probe: false,
         };
         if self.free != NONE {
@@ -155,8 +186,23 @@ impl Packets {
         Handle(index.expect("fewer than 2^32 packets in flight"))
     }
 
+    /// The second is a copy that the path made of the first.
+    pub fn pair(&mut self, one: Handle, other: Handle) {
+        self.slots[one.0 as usize].twin = other.0;
+        self.slots[other.0 as usize].twin = one.0;
+    }
+
+    /// The other of a packet and its copy, while both are on their way.
+    pub fn twin_mut(&mut self, handle: Handle) -> Option<&mut Packet> {
+        let twin = self.slots[handle.0 as usize].twin;
+        (twin != NONE).then(|| &mut self.slots[twin as usize])
+    }
+
     /// Gives up the packet's slot. The handle must not be in a queue, nor used again.
     pub fn remove(&mut self, handle: Handle) {
+        if let Some(twin) = self.twin_mut(handle) {
+            twin.twin = NONE;
+        }
         self.slots[handle.0 as usize].next = self.free;
         self.free = handle.0;
     }

@@ -18,7 +18,7 @@ use flowloom_core::workload::{ConnectionVector, InitiatorRule, IpVersion, LinkSi
 use crate::classed::{Classed, Origin};
 use crate::config::{Config, LinkNumber};
 use crate::coverage::Coverage;
-use crate::flight::{Fifo, Handle, Packet, Packets, is_datagram, sized};
+use crate::flight::{Fifo, Handle, Loss, Packet, Packets, is_datagram, sized};
 use crate::limits::ip_version;
 use crate::network::{Event, Fate, Leaving, Network};
 use crate::prefetch::prefetch;
@@ -274,6 +274,8 @@ impl Flow {
 
     /// A packet of `sender` reached the bottleneck, which took it or not: payload bytes that never reached it before, and that
     /// never passed it before. Datagrams are never sent again.
+    ///
+    /// A datagram is fresh here each time: the network leaves out what a copy brings again.
     pub fn fresh_at_link(&mut self, sender: Side, segment: &Segment, taken: bool) -> (u32, u32) {
         match segment.payload_bytes {
             0 => (0, 0),
@@ -384,7 +386,7 @@ impl Flow {
         let entered = delays.as_mut().map_or(now, |delays| delays.pass(now, bytes_sent(segment)));
         let at_end = rough.as_mut().map_or(Some(AtEnd::Taken), |rough| rough.at_end(segment, entered));
         let Some(at_end) = at_end else {
-            network.lose(now, self, from, (segment, false), bytes);
+            network.lose(now, self, from, (segment, Loss::OF_PACKET), bytes);
             self.note_signal(Signal::Dropped, side, segment, now, now);
             return [None, None];
         };
@@ -393,7 +395,7 @@ impl Flow {
             Some(impaired) => match impaired.pass(&network.config.path[from as usize], to_link, entered, bytes) {
                 path::Fate::Passed { due, copy } => (due, copy),
                 path::Fate::Lost => {
-                    network.lose(now, self, from, (segment, false), bytes);
+                    network.lose(now, self, from, (segment, Loss::OF_PACKET), bytes);
                     self.note_signal(Signal::Dropped, side, segment, now, now);
                     return [None, None];
                 }
@@ -419,6 +421,9 @@ impl Flow {
             } else if network.packets.push(line, handle) {
                 network.events.push(due, Event::Arrival { connection: slot, sender: side });
             }
+        }
+        if let [Some(packet), Some(copy)] = handles {
+            network.packets.pair(packet, copy);
         }
         handles
     }
@@ -467,8 +472,8 @@ impl Flow {
         if is_taken || network.packets.get(handle).at_end == AtEnd::Lost {
             // It was on its way until here, and the monitor has seen it.
             let packet = network.packets.get(handle);
-            let (&Packet { segment, sent, is_copy, .. }, bytes) = (packet, packet.link_bytes());
-            network.lose(now, self, from, (&segment, is_copy), bytes);
+            let (&Packet { segment, sent, is_copy, .. }, bytes, loss) = (packet, packet.link_bytes(), packet.loss());
+            network.lose(now, self, from, (&segment, loss), bytes);
             if !is_copy {
                 self.note_signal(Signal::Dropped, sender, &segment, sent, now);
             }
@@ -476,6 +481,9 @@ impl Flow {
             return None;
         }
         network.directions[from as usize].delivered += 1;
+        if let Some(twin) = network.packets.twin_mut(handle) {
+            twin.is_spare = true;
+        }
         #[cfg(test)]
         crate::emulation::tests::note_received(now, self.id, sender, &network.packets.get(handle).segment);
         Some(handle)

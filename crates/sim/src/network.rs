@@ -18,7 +18,7 @@ use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
 
 use crate::config::{Config, ConfigError, LinkNumber, Monitored};
 use crate::events::EventQueue;
-use crate::flight::{Handle, Packet, Packets, is_datagram};
+use crate::flight::{Handle, Loss, Packet, Packets, is_datagram};
 use crate::flow::{FIRST_GUEST, Flow};
 use crate::meters::{Monitor, QueueSampler, Tap, ThroughputMeter};
 use crate::plausibility::Drops;
@@ -300,7 +300,8 @@ impl<'a, R: Recorder> Network<'a, R> {
         // Probes are in the totals of links, and in no series of the traffic.
         let is_probe = flow.traffic_class() == TrafficClass::Probe;
         packet.is_probe = is_probe;
-        let (segment, bytes) = (packet.segment, packet.link_bytes());
+        let &mut Packet { segment, is_offered, is_repeat, .. } = packet;
+        let bytes = packet.link_bytes();
         let (from, kind) = (flow.link_side(sender), kind(&segment));
         let packet = queue::Packet {
             bytes,
@@ -317,11 +318,19 @@ impl<'a, R: Recorder> Network<'a, R> {
         let outcome = conforms.and_then(|()| hop.link.offer(now, packet));
         let mut carried = 0;
         if link.is_bottleneck() {
-            let offered;
+            let mut offered;
             (offered, carried) = match outcome {
                 Ok(Offered::Queued) => (flow.fresh_in_queue(sender, &segment), 0),
                 _ => flow.fresh_at_link(sender, &segment, outcome.is_ok()),
             };
+            // Of datagrams no stream of bytes shows what a copy brings again.
+            if is_datagram(&segment) {
+                offered = if is_offered { 0 } else { offered };
+                carried = if is_repeat { 0 } else { carried };
+            }
+            if let Some(twin) = self.packets.twin_mut(handle) {
+                twin.is_offered = true;
+            }
             self.directions[from as usize].offered.add(kind, bytes);
             if !is_probe {
                 self.throughput.offered(from, now, traffic(bytes, offered));
@@ -358,8 +367,9 @@ impl<'a, R: Recorder> Network<'a, R> {
     /// A link has started to transmit a packet that it had queued. When the packet's last bit will be at the far end is
     /// in `passage`.
     pub fn start(&mut self, link: LinkNumber, handle: Handle, sender: Side, flow: &mut Flow, passage: &Passage) {
-        let segment = self.packets.get(handle).segment;
-        let carried = if link.is_bottleneck() { flow.fresh_behind_queue(sender, &segment) } else { 0 };
+        let &Packet { segment, is_repeat, .. } = self.packets.get(handle);
+        let is_fresh = link.is_bottleneck() && !(is_repeat && is_datagram(&segment));
+        let carried = if is_fresh { flow.fresh_behind_queue(sender, &segment) } else { 0 };
         if link.is_bottleneck() {
             self.sojourn(passage.started, handle, flow, self.packets.get(handle).due, passage);
         }
@@ -417,6 +427,9 @@ impl<'a, R: Recorder> Network<'a, R> {
     fn accept(&mut self, handle: Handle, sender: Side, flow: &mut Flow, passage: &Passage, carried: u32) {
         let from = flow.link_side(sender);
         let passed = at_left_end(from, passage);
+        if let Some(twin) = self.packets.twin_mut(handle) {
+            twin.is_repeat = true;
+        }
         let packet = self.packets.get_mut(handle);
         (packet.passed, packet.order, packet.fresh) = (passed, self.accepted, carried);
         let segment = &packet.segment;
@@ -453,12 +466,13 @@ impl<'a, R: Recorder> Network<'a, R> {
             // It may have passed the monitor before.
             flow.observe(time, self);
         }
-        let &Packet { segment, sent, due, is_copy, .. } = self.packets.get(handle);
-        let (bytes, kind) = (self.packets.get(handle).link_bytes(), kind(&segment));
+        let packet = self.packets.get(handle);
+        let &Packet { segment, sent, due, is_copy, .. } = packet;
+        let (bytes, kind, loss) = (packet.link_bytes(), kind(&segment), packet.loss());
         if !is_copy {
             flow.note_signal(Signal::Dropped, flow.end_on(from), &segment, sent, time);
         }
-        self.count_drop(flow, from, &segment, is_copy, Some(link));
+        self.count_drop(flow, from, &segment, loss, Some(link));
         if link.is_bottleneck() {
             self.directions[from as usize].dropped.add(kind, bytes);
             self.sojourns[from as usize].dropped(time, traffic_class(flow, &segment), due);
@@ -472,10 +486,10 @@ impl<'a, R: Recorder> Network<'a, R> {
     }
 
     /// A loss model took `segment` of so many bytes, which is one of `flow`, at `time`: as it was sent, or as it reached the other end.
-    pub fn lose(&mut self, time: Time, flow: &Flow, from: LinkSide, (segment, is_copy): (&Segment, bool), bytes: u32) {
+    pub fn lose(&mut self, time: Time, flow: &Flow, from: LinkSide, (segment, loss): (&Segment, Loss), bytes: u32) {
         let kind = kind(segment);
         self.directions[from as usize].lost.add(kind, bytes);
-        self.count_drop(flow, from, segment, is_copy, None);
+        self.count_drop(flow, from, segment, loss, None);
         self.lost.push(DropRecord {
             time,
             connection: flow.id(),
@@ -487,13 +501,15 @@ impl<'a, R: Recorder> Network<'a, R> {
         });
     }
 
-    /// Counts a dropped packet of `flow` if it is one of the run. Of TCP a copy is none: its end sent one packet.
-    fn count_drop(&mut self, flow: &Flow, from: LinkSide, segment: &Segment, is_copy: bool, link: Option<LinkNumber>) {
+    /// Counts a dropped packet of `flow` if it is one of the run. Copies do not count: an end sent one packet. A datagram is lost once
+    /// neither it nor its copy can arrive any more, and what is dropped of the two beside that is counted apart.
+    fn count_drop(&mut self, flow: &Flow, from: LinkSide, segment: &Segment, loss: Loss, link: Option<LinkNumber>) {
         // Nobody judges the connections of probes, which lose packets as others do.
-        let is_judged = is_datagram(segment) || !is_copy && flow.traffic_class() != TrafficClass::Probe;
+        let is_judged = is_datagram(segment) || !loss.is_copy && flow.traffic_class() != TrafficClass::Probe;
         if flow.id() < FIRST_GUEST && is_judged {
             let drops = match kind(segment) {
-                _ if is_datagram(segment) => &mut self.drops.datagrams,
+                _ if is_datagram(segment) && loss.is_last => &mut self.drops.datagrams,
+                _ if is_datagram(segment) => &mut self.drops.copies_of_datagrams,
                 PacketKind::Ack => &mut self.drops.acknowledgements,
                 PacketKind::Data | PacketKind::Control => &mut self.drops.tcp,
             };

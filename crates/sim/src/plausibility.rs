@@ -187,8 +187,10 @@ pub struct Drops {
     pub tcp: ClassDrops,
     /// Bare acknowledgements of TCP; no copies.
     pub acknowledgements: ClassDrops,
-    /// Datagrams.
+    /// Datagrams of which neither the packet that was sent nor a copy of it can arrive any more.
     pub datagrams: ClassDrops,
+    /// Packets of datagrams that a copy of them outlived, or that were a copy.
+    pub copies_of_datagrams: ClassDrops,
 }
 
 /// What the packets of a connection met.

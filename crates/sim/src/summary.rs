@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use flowloom_core::path::LinkStatistics;
-use flowloom_core::record::{ConnectionRecord, Outcome, PacketKind, SourceRecord};
+use flowloom_core::record::{ConnectionRecord, Outcome, PacketKind, ProbeKind, ProbeRecord, SourceRecord};
 use flowloom_core::time::Time;
 use flowloom_core::workload::Side;
 
@@ -46,8 +46,9 @@ impl Summary {
         }
     }
 
-    /// Packets of connections and flows were dropped, over the whole run.
+    /// Packets of connections and flows were dropped, over the whole run. To be called once directions and probes are known.
     pub fn add_drops(&mut self, drops: &Drops) {
+        let has_copies = self.directions.iter().any(|direction| direction.duplicated > 0);
         self.plausibility.add_drops(drops);
         for (number, class) in (0..).zip(&mut self.classes) {
             let mut by_link: BTreeMap<Option<u16>, u64> = BTreeMap::new();
@@ -57,6 +58,13 @@ impl Summary {
                 }
             }
             class.dropped_datagrams = by_link.values().sum();
+            let copies = drops.copies_of_datagrams.iter().filter(|((of, ..), _)| *of == number);
+            class.dropped_copies = copies.map(|(_, dropped)| dropped).sum();
+            // The far end answers copies, too: a probe is lost with the last of its answers, not with each.
+            if has_copies && class.lost_probes > 0 {
+                class.dropped_copies += class.dropped_datagrams.saturating_sub(class.lost_probes);
+                class.dropped_datagrams = class.lost_probes;
+            }
             class.datagrams_dropped_at =
                 by_link.into_iter().max_by_key(|(_, dropped)| *dropped).and_then(|(link, _)| link);
         }
@@ -114,9 +122,13 @@ pub struct ClassCounts {
     pub sent_datagrams: u64,
     /// Datagrams that arrived.
     pub received_datagrams: u64,
-    /// Datagrams that were dropped on the way, copies of them included.
+    /// Datagrams that were dropped on the way, with any copy that the path made of them.
     pub dropped_datagrams: u64,
-    /// The link where most of them were dropped; `None`: by loss models, or none was.
+    /// Packets beside them that were dropped of datagrams and their copies: another of the same datagram arrived, or was dropped later.
+    pub dropped_copies: u64,
+    /// Datagrams of probes without an answer, for which none can come.
+    pub lost_probes: u64,
+    /// The link where most of the dropped datagrams were dropped; `None`: by loss models, or none was.
     pub datagrams_dropped_at: Option<u16>,
 }
 
@@ -158,6 +170,11 @@ impl ClassCounts {
         self.timeouts += record.timeouts.unwrap_or(0);
         self.sent_datagrams += record.sent_packets.unwrap_or(0);
         self.received_datagrams += record.received_packets.unwrap_or(0);
+    }
+
+    /// Counts a probe whose end is known.
+    pub fn add_probe(&mut self, probe: &ProbeRecord) {
+        self.lost_probes += u64::from(probe.lost && probe.kind == ProbeKind::Datagram);
     }
 
     /// Counts a connection that ended.

@@ -231,6 +231,7 @@ impl<'a> Senders<'a> {
             sent_datagrams: counts.sent_datagrams,
             received_datagrams: counts.received_datagrams,
             dropped_datagrams: counts.dropped_datagrams,
+            dropped_copies: counts.dropped_copies,
             datagrams_dropped_at: counts
                 .datagrams_dropped_at
                 .and_then(|link| Some(links.get(usize::from(link))?.name.clone())),

@@ -126,7 +126,7 @@ fn marginals(text: &mut String, all: &[Marginal]) {
             let cov = or_nothing(spread.cov, |cov| format!("{cov:.3}"));
             let _ = write!(text, "  {width:33} {:>9} {cov:>6}", thousands(one.bins as u64));
             for value in [spread.mean, spread.sd, spread.p50, spread.p90, spread.max] {
-                let _ = write!(text, "{:>8}", or_nothing(value, |value| three_digits(value / scale)));
+                let _ = write!(text, " {:>7}", or_nothing(value, |value| three_digits(value / scale)));
             }
             let _ = writeln!(text, "  {name}");
         }

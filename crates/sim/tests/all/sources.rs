@@ -235,6 +235,43 @@ fn what_the_path_loses_doubles_or_moves_shows_at_the_receiver() {
     assert!((140..220).contains(&record.late_packets.unwrap()), "{:?}", record.late_packets);
 }
 
+/// Every datagram comes twice to a link that carries half of them: what arrives once is not lost, and its copy is no new payload.
+#[test]
+fn copies_of_datagrams_are_no_losses_and_no_goodput() {
+    let codel = Discipline::FqCodel(FqCodelParams::default());
+    for queue in [Discipline::DropTail(Limit::Packets(20)), codel] {
+        let flow = flow(5, LinkSide::Left, datagrams(Pacing::Constant, ms(4), 958));
+        let mut config = network("1mbit", 20, vec![flow]);
+        config.bottleneck.queue = queue;
+        config.path[0].duplicate = Probability::new(1.0).unwrap();
+        let (summary, log) = simulate(&[], &config);
+        let class = &summary.classes[0];
+        assert_eq!(
+            (class.sent_datagrams, class.sent_datagrams),
+            (2_500, class.received_datagrams + class.dropped_datagrams)
+        );
+        assert_eq!(class.dropped_datagrams + class.dropped_copies, log.drops.len() as u64);
+        assert!(class.dropped_copies > 1_000, "{class:?}");
+        let carried: u64 = log.bins.iter().map(|bin| bin.carried.payload_bytes).sum();
+        assert_eq!(carried, 958 * class.received_datagrams);
+        let offered: u64 = log.bins.iter().map(|bin| bin.offered.payload_bytes).sum();
+        assert_eq!(offered, 958 * class.sent_datagrams);
+    }
+}
+
+#[test]
+fn probes_with_copies_are_lost_with_their_last_answer() {
+    let probes = Datagrams { answered: true, ..datagrams(Pacing::Constant, ms(10), 64) };
+    let mut config = network("10mbit", 100, vec![flow(ProbeRecord::FIRST, LinkSide::Left, probes)]);
+    let share = |share| Probability::new(share).unwrap();
+    let rough = Impairments { loss: LossModel::Bernoulli(share(0.1)), duplicate: share(0.5), ..Impairments::default() };
+    config.path = [rough.clone(), rough];
+    let (summary, log) = simulate(&[], &config);
+    let lost = log.probes.iter().filter(|probe| probe.lost).count() as u64;
+    assert!((100..220).contains(&lost), "{lost}");
+    assert_eq!(summary.classes[0].dropped_datagrams, lost);
+}
+
 #[test]
 fn a_transfer_without_end_that_gives_up_is_told() {
     let mut config = network("10mbit", 100, Vec::new());
