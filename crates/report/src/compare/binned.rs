@@ -172,7 +172,7 @@ mod tests {
         let whole = series(&[(1.0, 10.0); 20]);
         let lacking = |every: usize| {
             let mut series = series(&[(1.0, 5.0); 20]);
-            let keep = |place: &usize| *place == 0 || *place == 19 || place % every != 0;
+            let keep = |place: &usize| *place == 0 || *place == 19 || !place.is_multiple_of(every);
             series.points = (0..20).filter(keep).map(|place| series.points[place]).collect();
             series.lengths.truncate(series.points.len());
             Binned::sum(&[&whole, &series])
