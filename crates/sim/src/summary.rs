@@ -61,9 +61,9 @@ impl Summary {
             let copies = drops.copies_of_datagrams.iter().filter(|((of, ..), _)| *of == number);
             class.dropped_copies = copies.map(|(_, dropped)| dropped).sum();
             // The far end answers copies, too: a probe is lost with the last of its answers, not with each.
-            if has_copies && class.lost_probes > 0 {
-                class.dropped_copies += class.dropped_datagrams.saturating_sub(class.lost_probes);
-                class.dropped_datagrams = class.lost_probes;
+            if let Some(lost) = class.lost_probes.filter(|_| has_copies) {
+                class.dropped_copies += class.dropped_datagrams.saturating_sub(lost);
+                class.dropped_datagrams = lost;
             }
             class.datagrams_dropped_at =
                 by_link.into_iter().max_by_key(|(_, dropped)| *dropped).and_then(|(link, _)| link);
@@ -126,8 +126,8 @@ pub struct ClassCounts {
     pub dropped_datagrams: u64,
     /// Packets beside them that were dropped of datagrams and their copies: another of the same datagram arrived, or was dropped later.
     pub dropped_copies: u64,
-    /// Datagrams of probes without an answer, for which none can come.
-    pub lost_probes: u64,
+    /// Datagrams of probes without an answer, for which none can come; `None` in a class that sends no such probes.
+    pub lost_probes: Option<u64>,
     /// The link where most of the dropped datagrams were dropped; `None`: by loss models, or none was.
     pub datagrams_dropped_at: Option<u16>,
 }
@@ -174,7 +174,9 @@ impl ClassCounts {
 
     /// Counts a probe whose end is known.
     pub fn add_probe(&mut self, probe: &ProbeRecord) {
-        self.lost_probes += u64::from(probe.lost && probe.kind == ProbeKind::Datagram);
+        if probe.kind == ProbeKind::Datagram {
+            *self.lost_probes.get_or_insert(0) += u64::from(probe.lost);
+        }
     }
 
     /// Counts a connection that ended.

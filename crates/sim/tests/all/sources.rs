@@ -270,6 +270,17 @@ fn probes_with_copies_are_lost_with_their_last_answer() {
     let lost = log.probes.iter().filter(|probe| probe.lost).count() as u64;
     assert!((100..220).contains(&lost), "{lost}");
     assert_eq!(summary.classes[0].dropped_datagrams, lost);
+    // Every probe and every answer comes twice: answers are dropped, and no probe is without any.
+    config.path = [0.0, 0.005].map(|loss| Impairments {
+        loss: LossModel::Bernoulli(share(loss)),
+        duplicate: share(1.0),
+        ..Impairments::default()
+    });
+    let (summary, log) = simulate(&[], &config);
+    let lost: Vec<&ProbeRecord> = log.probes.iter().filter(|probe| probe.lost).collect();
+    assert!(log.drops.len() > 10 && lost.is_empty(), "{} drops, {lost:?}", log.drops.len());
+    let class = &summary.classes[0];
+    assert_eq!((class.dropped_datagrams, class.dropped_copies), (0, log.drops.len() as u64));
 }
 
 #[test]
