@@ -351,7 +351,7 @@ pub enum Warning {
     },
     /// The folder of a cell of a sweep is damaged, and the cell is run again.
     CellDamaged {
-        /// The folder.
+        /// The folder of the cell.
         cell: PathBuf,
         /// What is wrong with it.
         why: String,

@@ -28,7 +28,7 @@ pub(super) enum Unbinned {
     Gaps {
         /// Bins without a value.
         without: usize,
-        /// All bins.
+        /// Bins of the time that all series cover.
         of: usize,
     },
 }
@@ -46,7 +46,8 @@ impl Binned {
         Binned {
             width: self.width * together as u64,
             values: self.values.chunks_exact(together).map(mean).collect(),
-            ..self.clone()
+            length: self.length,
+            rounding: self.rounding,
         }
     }
 
