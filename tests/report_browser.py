@@ -7,7 +7,8 @@ Checks that every picture is drawn, that nothing is logged or fetched, and that 
 saving, dark mode and print do what they should. --axe also runs axe-core, which AXE.js holds, in light and in dark; --pictures
 leaves screenshots and a PDF in DIR, to be looked at; --largest is what the file may have instead of 3 MiB.
 
-Prints "N passed, N failed" and exits 1 if anything failed. Without Chromium it exits 77, skipped; to install it on
+Prints "N passed, N failed" and exits 1 if anything failed. If Chromium itself ends, crashes or says nothing, all begins again once,
+which is told. Without Chromium it exits 77, skipped; to install it on
 Debian: apt-get install chromium
 """
 
@@ -18,6 +19,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import subprocess
 import sys
@@ -26,10 +28,14 @@ import time
 import zlib
 
 NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
-TIMEOUT = 120
+TIMEOUT = 240
 # Pixels across of a small telephone.
 TELEPHONE = 390
 MAX_BYTES = 3 << 20
+
+
+class Gone(RuntimeError):
+    """Chromium ended, its page crashed, or it says nothing: which is no finding about the report."""
 
 
 class Browser:
@@ -48,8 +54,9 @@ class Browser:
         script = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
         self.process = subprocess.Popen(
             ["bash", "-c", script, "bash", *command], pass_fds=(theirs_in, theirs_out),
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=(said := open(self.complaints(), "wb")),
         )
+        said.close()
         os.close(theirs_in)
         os.close(theirs_out)
         self.reader = os.fdopen(ours_in, "rb", buffering=0)
@@ -58,21 +65,36 @@ class Browser:
         self.numbers = itertools.count(1)
         self.events = []
         self.session = None
+
+    def attach(self):
+        """Waits until it runs, and takes hold of its page."""
         targets = self.call("Target.getTargets")["targetInfos"]
         page = next(target for target in targets if target["type"] == "page")
         self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
-        for domain in ["Page", "Runtime", "Log", "Network"]:
+        for domain in ["Page", "Runtime", "Log", "Network", "Inspector"]:
             self.call(f"{domain}.enable")
+
+    def complaints(self):
+        return pathlib.Path(self.profile) / "complaints.txt"
+
+    def gone(self, why):
+        said = self.complaints().read_text(errors="replace").strip().splitlines()[-5:]
+        return Gone("\n  ".join([why, *said]))
 
     def receive(self):
         deadline = time.monotonic() + TIMEOUT
         while b"\0" not in self.pending:
+            if not select.select([self.reader], [], [], max(0, deadline - time.monotonic()))[0]:
+                raise self.gone(f"Chromium has said nothing for {TIMEOUT} s")
             chunk = self.reader.read(1 << 16)
-            if not chunk or time.monotonic() > deadline:
-                raise RuntimeError("Chromium stopped answering")
+            if not chunk:
+                raise self.gone(f"Chromium ended by itself, with {self.process.wait()}")
             self.pending += chunk
         message, self.pending = self.pending.split(b"\0", 1)
-        return json.loads(message)
+        message = json.loads(message)
+        if message.get("method") == "Inspector.targetCrashed":
+            raise self.gone("the page crashed")
+        return message
 
     def call(self, method, **parameters):
         number = next(self.numbers)
@@ -700,10 +722,21 @@ def main(arguments):
     if program is None:
         print("skipped: no Chromium here; install it with: apt-get install chromium")
         return 77
+    for last in (False, True):
+        try:
+            return look(program, report, arguments)
+        except Gone as gone:
+            print(f"{'FAILED' if last else 'begun again, since'}: {gone}")
+    return 1
+
+
+def look(program, report, arguments):
+    """All checks of a report, in a browser of their own; the exit code."""
     check = Checks()
     check(f"the report is smaller than {arguments.largest} bytes", report.stat().st_size < arguments.largest, report.stat().st_size)
     browser = Browser(program)
     try:
+        browser.attach()
         browser.size(1400)
         url = report.as_uri()
         begun = time.monotonic()
