@@ -379,19 +379,26 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
                     }
                 }
             }
-            Heard::Said(FromWorker::Done(report)) => self.reports.push(*report),
+            Heard::Said(FromWorker::Done(report)) => {
+                self.reports.push(*report);
+                self.cut_ends_of(place)?;
+            }
             Heard::Said(FromWorker::Failed(why)) => self.problems.push(Problem::Worker { worker, why }),
             Heard::Said(FromWorker::Ready) => {}
             Heard::Ended(why) => {
                 self.problems.extend(why.map(|why| Problem::Worker { worker, why }));
-                // What it had not reported nobody will.
-                let missing = self
-                    .collector
-                    .missing(|serial, vector, side| self.place(serial, vector.initiator_side, side) == place);
-                for (serial, side) in missing {
-                    self.end(EndReport::without(serial, side, Ended::Cut))?;
-                }
+                self.cut_ends_of(place)?;
             }
+        }
+        Ok(())
+    }
+
+    /// What the worker at this place had not reported when it ended nobody will.
+    fn cut_ends_of(&mut self, place: usize) -> Result<(), LiveError<W, R::Error>> {
+        let missing =
+            self.collector.missing(|serial, vector, side| self.place(serial, vector.initiator_side, side) == place);
+        for (serial, side) in missing {
+            self.end(EndReport::without(serial, side, Ended::Cut))?;
         }
         Ok(())
     }

@@ -233,12 +233,12 @@ impl Workers {
         (0..self.all.len()).for_each(|place| self.tell(place, message.clone()));
     }
 
-    /// Whether the worker at a place has ended.
+    /// Whether the worker at a place has reported all, or has ended without.
     pub fn has_ended(&self, place: usize) -> bool {
-        self.all[place].to.is_none()
+        self.all[place].done || self.all[place].to.is_none()
     }
 
-    /// Whether all have ended.
+    /// Whether all have.
     pub fn have_ended(&self) -> bool {
         (0..self.all.len()).all(|place| self.has_ended(place))
     }

@@ -571,8 +571,9 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Gives up what is still open, without a packet, and says what it came to.
-    pub fn close(self) -> WorkerReport {
+    /// Gives up the connections that are still open, without a packet, and says what it came to. What it heard by is left, and the
+    /// sockets for datagrams.
+    pub fn close(self) -> (WorkerReport, Inbox, DatagramEnds) {
         for slot in self.slots {
             match slot {
                 Slot::LeftOpen(socket) => socket.vanish(),
@@ -584,13 +585,14 @@ impl<'a> Engine<'a> {
         let cpu_nanos = getrusage(UsageWho::RUSAGE_SELF).map_or([0; 2], |usage| {
             [usage.user_time(), usage.system_time()].map(|time| u64::try_from(time.num_nanoseconds()).unwrap_or(0))
         });
-        WorkerReport {
+        let report = WorkerReport {
             starts: Counted::from(&self.starts),
             waits: Counted::from(&self.waits),
             cpu_nanos,
             strangers: self.strangers + self.held.len() as u64 + self.datagrams.strangers(),
             datagram_drops: self.datagrams.drops(),
-        }
+        };
+        (report, self.inbox, self.datagrams)
     }
 }
 

@@ -73,7 +73,9 @@ pub fn process(namespace: u32) -> io::Result<()> {
 /// Works on the calling thread, in `namespace`, which the thread enters for good, as the messages from `input` say, and tells
 /// `output` what came of it.
 ///
-/// Returns when all is over and reported, or after [`ToWorker::Stop`]. What is left open then ends without a packet.
+/// All is over and reported when each of its ends is, or after [`ToWorker::Stop`]; what is left open then ends without a packet.
+/// It returns when the input ends: until then its sockets for datagrams take in what is still on the way, of which the kernel would
+/// otherwise tell the sender that nobody has the port (ICMP, RFC 1122 4.1.3.1).
 ///
 /// # Errors
 /// The kernel's; what came is no message or makes no sense; or the run is gone: the input has ended before, or nobody reads
@@ -89,10 +91,27 @@ pub fn run(
         outbox.send(FromWorker::Failed(error.to_string()));
     }
     let written = outbox.finish();
-    worked.and(written)
+    let left = worked?;
+    written?;
+    left.map_or(Ok(()), Left::keep)
 }
 
-fn work(namespace: impl AsFd, input: impl Read + Send + 'static, outbox: &mut Outbox) -> io::Result<()> {
+/// What a worker keeps when it has reported.
+struct Left {
+    inbox: Inbox,
+    /// Open, until it is dropped.
+    _datagrams: DatagramEnds,
+}
+
+impl Left {
+    /// Keeps it until the run has nothing more to say.
+    fn keep(mut self) -> io::Result<()> {
+        while self.inbox.wait()?.is_some() {}
+        Ok(())
+    }
+}
+
+fn work(namespace: impl AsFd, input: impl Read + Send + 'static, outbox: &mut Outbox) -> io::Result<Option<Left>> {
     let mut inbox = Inbox::new(input)?;
     let Some(ToWorker::Begin(orders)) = inbox.wait()? else {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the first message to a worker was not how to begin"));
@@ -115,7 +134,7 @@ fn work(namespace: impl AsFd, input: impl Read + Send + 'static, outbox: &mut Ou
             Some(ToWorker::Settle(_)) => {}
             Some(ToWorker::Stop) => {
                 outbox.send(FromWorker::Done(Box::default()));
-                return Ok(());
+                return Ok(None);
             }
             None => return Err(deserted()),
             Some(ToWorker::Begin(_)) => {
@@ -131,12 +150,12 @@ fn work(namespace: impl AsFd, input: impl Read + Send + 'static, outbox: &mut Ou
     // The clock stands at its origin until that comes: what is due there is not due before.
     clock.sleep_until(Time::ZERO);
     let played = engine.play();
-    let report = engine.close();
+    let (report, inbox, datagrams) = engine.close();
     match played? {
         Finish::Done => outbox.send(FromWorker::Done(Box::new(report))),
         Finish::Deserted => return Err(deserted()),
     }
-    Ok(())
+    Ok(Some(Left { inbox, _datagrams: datagrams }))
 }
 
 fn deserted() -> io::Error {

@@ -218,7 +218,11 @@ pub fn finish(mut workers: [Worker; 2]) -> Played {
             let _ = control::send(&mut worker.orders, &ToWorker::Stop).and_then(|()| worker.orders.flush());
         }
     }
-    workers.into_iter().for_each(|worker| worker.thread.join().expect("no panic").unwrap());
+    for Worker { orders, thread, .. } in workers {
+        // It stays for what is on the way until its input ends.
+        drop(orders);
+        thread.join().expect("no panic").unwrap();
+    }
     Played { ends, workers: done.map(|report| report.expect("it said so")) }
 }
 
