@@ -6,6 +6,7 @@
 # make bench  speed and memory of extraction, simulation and 200 agents, instructions (benches/instructions.sh), the long validation runs
 # make validate  every check against published results; writes docs/evidence/validation.md and docs/evidence/references.md
 # make parity  the simulator beside the kernel's TCP, cell by cell; writes docs/evidence/parity.md; as root on a quiet machine, at most 90 minutes
+# make reproduce  the study of 2010 (examples/aikat-2010), some hours in runs/aikat-2010: goes on where it was stopped; writes its page
 # make references  those of the reference workloads alone; writes docs/evidence/references.md
 # make bench-peers  extraction beside tcptrace, nfpcapd, argus and tshark; the simulator beside ns-3 and ns-2
 # make bench-live-peers  the emulator beside mahimahi, live schedules beside tcpreplay; as root, takes a quarter of an hour
@@ -32,7 +33,7 @@ build_example = $(CARGO) build --release --locked -p $(1) --example $(2)
 endif
 FLOWLOOM := $(BUILT)/flowloom
 
-.PHONY: all demo test test-heavy chaos check lint rust-test browser-test validate parity references bench bench-peers bench-live bench-live-peers deny faults fuzz clean
+.PHONY: all demo test test-heavy chaos check lint rust-test browser-test validate parity reproduce references bench bench-peers bench-live bench-live-peers deny faults fuzz clean
 
 all: $(FLOWLOOM)
 
@@ -85,6 +86,17 @@ validate:
 parity:
 	$(CARGO) build --release --locked -p flowloom-cli -p flowloom-validate
 	target/release/parity
+
+STUDIES := campus enterprise windows rtts campus-scale enterprise-scale
+RUNS ?= runs/aikat-2010
+
+reproduce:
+	$(CARGO) build --release --locked -p flowloom-cli -p flowloom-validate
+	@mkdir -p $(RUNS)
+	for study in $(STUDIES); do \
+	  target/release/flowloom sweep examples/aikat-2010/$$study.toml -o $(RUNS)/$$study --seeds 3 --yes && \
+	  target/release/reproduce $(RUNS)/$$study || exit 1; \
+	done
 
 references:
 	$(CARGO) run --release --locked -p flowloom-validate -- references

@@ -30,6 +30,7 @@
 //! | `writes` | pauses of programs inside data units, and what only looks like one |
 //! | `losses` | SYNs that are sent again, and losses at their places |
 //! | `multiplexing`, `reproduction` | the study of virtual circuits of 1992; as `docs/evidence/reproductions/caceres-1992.md` |
+//! | `aikat` | the study of structure, round-trip times and windows of 2010, as `docs/evidence/reproductions/aikat-2010.md` |
 //! | `parity` | the simulator beside the kernel, cell by cell |
 //! | `references` | the workloads `campus-2008` and `enterprise-2006` |
 
@@ -71,6 +72,7 @@ mod transit_times;
 mod verdicts;
 mod writes;
 
+pub mod aikat;
 pub mod check;
 pub mod lengths;
 pub mod parity;

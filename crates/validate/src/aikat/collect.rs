@@ -1,0 +1,270 @@
+//! Rows from folders of sweeps: from what each run says of itself, and from its tables of connections and of the queue.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::LinkSide;
+use flowloom_report::statistics::Sample;
+use flowloom_report::sweep::Curve;
+use flowloom_store::run_folder::{ConnectionRow, RunFolder};
+use serde_json::{Map, Value};
+
+use super::cells::{CellRow, Key, Network};
+
+/// Quantiles that a row keeps of durations and of response times, in percent.
+pub const PERCENTILES: [u32; 20] = [5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95, 99];
+
+/// Times of which a row keeps the shares of durations and of responses that are no longer, in milliseconds.
+const LIMITS_MS: [u32; 6] = [80, 125, 160, 500, 1_000, 3_000];
+
+/// Sizes of connections, in bytes of payload both ways: at least, and below.
+const SIZES: [(&str, u64, u64); 3] =
+    [("below_4kb", 0, 4_000), ("from_4kb", 4_000, u64::MAX), ("from_1mb", 1_000_000, u64::MAX)];
+
+/// Packets that a queue has at least, of which a row keeps the share of the time.
+const LENGTHS: [u64; 2] = [1_000, 10_000];
+
+/// The runs of a sweep that have ended, the sweep itself may go on.
+///
+/// # Errors
+/// A folder cannot be read, or is not what a sweep with tables of connections and the queue leaves.
+pub fn collect(sweep: &Path) -> Result<Vec<CellRow>, String> {
+    let cells = sweep.join("cells");
+    let failed = |error: std::io::Error| format!("{}: {error}", cells.display());
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(&cells).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        // Others are being made.
+        if path.join("cell.json").exists() && path.extension().is_none() {
+            folders.push(path);
+        }
+    }
+    folders.sort();
+    folders.iter().map(|folder| row(folder).map_err(|why| format!("{}: {why}", folder.display()))).collect()
+}
+
+fn row(folder: &Path) -> Result<CellRow, String> {
+    let run = RunFolder::open(folder).map_err(|error| error.to_string())?;
+    let facts = run.run();
+    let key = key(facts)?;
+    let summary = facts.get("summary").ok_or("it has no summary")?;
+    let mut numbers = of_summary(summary)?;
+    if word(facts.get("verdict").and_then(|verdict| verdict.pointer("/accounted/word"))) != "VALID" {
+        return Err("it is not VALID".to_owned());
+    }
+    let text = fs::read_to_string(folder.join("cell.json")).map_err(|error| format!("cell.json: {error}"))?;
+    let cell: Value = serde_json::from_str(&text).map_err(|error| format!("cell.json: {error}"))?;
+    if let Some(curve) = cell.pointer("/cell/curves/response_time_ms") {
+        let curve: Curve = serde_json::from_value(curve.clone()).map_err(|error| format!("cell.json: {error}"))?;
+        numbers.extend(of_responses(&curve));
+    }
+    let window = window(facts)?;
+    numbers.extend(of_connections(&run, window)?);
+    let from = if number(summary, "/throughput/left_to_right_bits_per_second/mean")
+        > number(summary, "/throughput/right_to_left_bits_per_second/mean")
+    {
+        LinkSide::Left
+    } else {
+        LinkSide::Right
+    };
+    numbers.extend(of_queue(&run, window, from)?);
+    if let Some(wall) = run.host().get("wall_ns").and_then(Value::as_f64) {
+        numbers.insert("wall_s".to_owned(), wall / 1e9);
+    }
+    Ok(CellRow { key, numbers })
+}
+
+fn key(facts: &Map<String, Value>) -> Result<Key, String> {
+    let text = facts.get("experiment").and_then(Value::as_str).ok_or("it does not say its experiment")?;
+    let keys: toml::Table = text.parse().map_err(|error| format!("its experiment: {error}"))?;
+    let at = |path: &[&str]| {
+        let mut found = keys.get(path[0]);
+        for name in &path[1..] {
+            found = found.and_then(|value| value.get(name));
+        }
+        found.ok_or_else(|| format!("its experiment has no {}", path.join(".")))
+    };
+    let name = |path: &[&str]| at(path).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    let scale = at(&["workload", "model", "scale"])?;
+    let rate = name(&["network", "bottleneck", "rate"])?;
+    Ok(Key {
+        workload: name(&["workload", "model", "kind"])?,
+        scale: scale
+            .as_float()
+            .or_else(|| scale.as_integer().map(|whole| whole as f64))
+            .ok_or("its scale is no number")?,
+        network: if rate == "1gbit" { Network::Unconstrained } else { Network::Constrained },
+        structure: name(&["workload", "structure"])?,
+        rtt: name(&["workload", "rtt"])?,
+        window: name(&["workload", "window"])?,
+        seed: facts.get("seed").and_then(Value::as_u64).ok_or("it does not say its seed")?,
+    })
+}
+
+fn window(facts: &Map<String, Value>) -> Result<(Time, Time), String> {
+    let at = |place: usize| facts.get("window_ns").and_then(|window| window.get(place)).and_then(Value::as_u64);
+    match (at(0), at(1)) {
+        (Some(from), Some(to)) => Ok((Time::ZERO + Duration::from_nanos(from), Time::ZERO + Duration::from_nanos(to))),
+        _ => Err("it does not say its window".to_owned()),
+    }
+}
+
+fn word(value: Option<&Value>) -> &str {
+    value.and_then(Value::as_str).unwrap_or_default()
+}
+
+fn number(summary: &Value, pointer: &str) -> Option<f64> {
+    summary.pointer(pointer).and_then(Value::as_f64)
+}
+
+/// What the summary of the run has: the direction with more bytes is `heavy`, the other one `light`.
+fn of_summary(summary: &Value) -> Result<BTreeMap<String, f64>, String> {
+    let mut numbers = BTreeMap::new();
+    let mut take = |name: &str, pointer: &str, unit: f64| {
+        if let Some(value) = number(summary, pointer) {
+            numbers.insert(name.to_owned(), value / unit);
+        }
+    };
+    let mean = |direction: &str| number(summary, &format!("/throughput/{direction}_bits_per_second/mean"));
+    let mut directions = [("heavy", "right_to_left"), ("light", "left_to_right")];
+    if mean("left_to_right") > mean("right_to_left") {
+        directions = [("heavy", "left_to_right"), ("light", "right_to_left")];
+    }
+    for (name, direction) in directions {
+        take(&format!("throughput_{name}_mbps"), &format!("/throughput/{direction}_bits_per_second/mean"), 1e6);
+        take(&format!("hurst_packets_{name}"), &format!("/{direction}/hurst_packets/h"), 1.0);
+        let rates = summary.pointer(&format!("/{direction}/rates")).and_then(Value::as_array);
+        for (place, rate) in rates.into_iter().flatten().enumerate() {
+            let bin_s = rate.get("bin_ns").and_then(Value::as_f64).unwrap_or_default() / 1e9;
+            let at = |field: &str| format!("/{direction}/rates/{place}/{field}");
+            if bin_s == 1.0 {
+                take(&format!("packet_rate_{name}_kpps"), &at("packets_per_second/mean"), 1e3);
+            }
+            if bin_s >= 1.0 {
+                take(&format!("packet_rate_sd_{bin_s}s_{name}_kpps"), &at("packets_per_second/sd"), 1e3);
+                take(&format!("throughput_sd_{bin_s}s_{name}_mbps"), &at("bits_per_second/sd"), 1e6);
+            }
+        }
+    }
+    let heavy = directions[0].1;
+    take("queue_empty_share", &format!("/{heavy}/queue_empty_share"), 1.0);
+    take("queue_sd_packets", &format!("/{heavy}/queue_packets_sd"), 1.0);
+    for name in ["p50", "mean", "p80", "p90", "p99", "max"] {
+        take(&format!("queue_{name}_packets"), &format!("/{heavy}/queue_packets/{name}"), 1.0);
+    }
+    for name in ["p50", "p80", "p90", "mean"] {
+        take(&format!("last_byte_{name}_ms"), &format!("/time_to_last_byte_ns/{name}"), 1e6);
+        take(&format!("response_{name}_ms"), &format!("/response_time_ns/{name}"), 1e6);
+    }
+    take("presence_mean", "/active_connections_in_seconds/mean", 1.0);
+    take("presence_p50", "/active_connections_in_seconds/p50", 1.0);
+    take("instant_mean", "/active_connections/mean", 1.0);
+    take("rate_mbps", "/rate_bits_per_second", 1e6);
+    take("packets", "/packets", 1.0);
+    take("connections", "/connections/started", 1.0);
+    if numbers.contains_key("last_byte_p50_ms") {
+        Ok(numbers)
+    } else {
+        Err("its summary has no times to the last byte".to_owned())
+    }
+}
+
+/// Of exchanges, from their quantiles by the percent.
+fn of_responses(curve: &Curve) -> Vec<(String, f64)> {
+    let points: Vec<(f64, f64)> = Curve::probabilities().zip(curve.quantiles.iter().copied()).collect();
+    let at = |percent: u32| {
+        points.iter().find(|(p, _)| (p * 100.0 - f64::from(percent)).abs() < 0.01).map(|(_, value)| *value)
+    };
+    let kept = PERCENTILES.iter().filter_map(|percent| Some((format!("response_q{percent:02}_ms"), at(*percent)?)));
+    let shares = LIMITS_MS.iter().map(|limit| {
+        let below = points.iter().take_while(|(_, value)| *value <= f64::from(*limit)).last();
+        (format!("response_within_{limit}ms_share"), below.map_or(0.0, |(p, _)| *p))
+    });
+    kept.chain(shares).collect()
+}
+
+/// Of connections that began in the window: times from the SYN to the last byte, all and by size. Unfinished ones are longer than any.
+fn of_connections(run: &RunFolder, (from, to): (Time, Time)) -> Result<Vec<(String, f64)>, String> {
+    let mut times: Vec<(u64, Option<f64>)> = Vec::new();
+    for row in run.connections().map_err(|error| error.to_string())? {
+        let row: ConnectionRow = row.map_err(|error| error.to_string())?;
+        let bytes = row.initiator_bytes + row.acceptor_bytes;
+        let Some(began) = row.syn_sent.filter(|at| (from..to).contains(at) && bytes > 0) else { continue };
+        let all_came = row.delivered_to_acceptor_bytes + row.delivered_to_initiator_bytes >= bytes;
+        let ended = row.last_data.filter(|_| all_came);
+        times.push((bytes, ended.map(|end| end.since(began).as_secs_f64() * 1e3)));
+    }
+    let mut numbers = Vec::new();
+    let all = distribution(times.iter().map(|(_, time)| *time));
+    numbers.extend(PERCENTILES.iter().filter_map(|percent| {
+        Some((format!("last_byte_q{percent:02}_ms"), all.quantile(f64::from(*percent) / 100.0)?))
+    }));
+    numbers.extend(
+        LIMITS_MS.iter().map(|limit| (format!("last_byte_within_{limit}ms_share"), all.share(f64::from(*limit)))),
+    );
+    for (name, least, below) in SIZES {
+        let of = distribution(times.iter().filter(|(bytes, _)| (least..below).contains(bytes)).map(|(_, time)| *time));
+        numbers.push((format!("{name}_connections"), of.n as f64));
+        if of.n == 0 {
+            continue;
+        }
+        numbers.extend(of.quantile(0.5).map(|median| (format!("{name}_last_byte_p50_ms"), median)));
+        numbers.push((format!("{name}_last_byte_mean_ended_ms"), of.mean()));
+        numbers.push((format!("{name}_unended_share"), 1.0 - of.ended.len() as f64 / of.n as f64));
+        for limit in [500, 3_000] {
+            numbers.push((format!("{name}_last_byte_within_{limit}ms_share"), of.share(f64::from(limit))));
+        }
+    }
+    Ok(numbers)
+}
+
+/// Times of which some are only known to be longer than the run.
+struct Times {
+    ended: Sample,
+    n: usize,
+}
+
+fn distribution(times: impl Iterator<Item = Option<f64>>) -> Times {
+    let (mut ended, mut n) = (Vec::new(), 0);
+    for time in times {
+        n += 1;
+        ended.extend(time);
+    }
+    Times { ended: Sample::new(ended), n }
+}
+
+impl Times {
+    /// The smallest time that so large a share of all does not exceed, if it has ended.
+    fn quantile(&self, p: f64) -> Option<f64> {
+        let of_ended = p * self.n as f64 / self.ended.len() as f64;
+        (of_ended <= 1.0).then(|| self.ended.quantile(of_ended)).flatten()
+    }
+
+    fn share(&self, limit: f64) -> f64 {
+        self.ended.cdf(limit).unwrap_or(0.0) * self.ended.len() as f64 / self.n as f64
+    }
+
+    fn mean(&self) -> f64 {
+        self.ended.mean().unwrap_or(f64::NAN)
+    }
+}
+
+/// Shares of the time with so many packets in the queue of the heavier direction.
+fn of_queue(run: &RunFolder, (from, to): (Time, Time), side: LinkSide) -> Result<Vec<(String, f64)>, String> {
+    let interval = run.queue_interval().map_err(|error| error.to_string())?;
+    let instants = to.since(from).as_nanos() as f64 / interval.as_nanos() as f64;
+    let mut longer = [0_u64; LENGTHS.len()];
+    for sample in run.queue().map_err(|error| error.to_string())? {
+        let sample = sample.map_err(|error| error.to_string())?;
+        if sample.link > 1 || sample.from != side || !(from..to).contains(&sample.time) {
+            continue;
+        }
+        for (count, length) in longer.iter_mut().zip(LENGTHS) {
+            *count += u64::from(sample.packets >= length);
+        }
+    }
+    let share = |(count, length): (u64, u64)| (format!("queue_from_{length}_share"), count as f64 / instants);
+    Ok(longer.into_iter().zip(LENGTHS).map(share).collect())
+}

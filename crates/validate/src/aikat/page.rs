@@ -1,0 +1,145 @@
+//! `docs/evidence/reproductions/aikat-2010.md` and its pictures, from the rows alone.
+
+use std::fmt::Write as _;
+
+use super::cells::{CellRow, Network};
+use super::claims::{Agreement, Claim, Estimate, Of};
+use super::collect::PERCENTILES;
+use super::published::{Section, WORKLOADS, sections};
+use crate::figure::{Figure, Line};
+
+/// The scale of the grid, and that of the published replays.
+const GRID: f64 = 0.4;
+const WHOLE: f64 = 1.0;
+
+const HEAD: &str = "# Aikat 2010
+
+Written by `make reproduce`; do not edit. The study: one workload, replayed with more and less of its structure, with more and less true
+round-trip times and windows, over a link without a limit and one of 105 % of the load. The workloads are the synthetic
+[campus-2008 and enterprise-2006](../references.md), fitted to what is published of UNC's and IBM's traces.
+
+Sweeps are in `examples/aikat-2010`, numbers of all runs in [cells.csv](aikat-2010/cells.csv). Half an hour of each link is replayed, cut out of
+a longer one like a trace (methods B.5), of which the middle 20 minutes count; queues hold 65,000 packets. Intervals are of 95 % over
+seeds, by Student's distribution; ratios are of runs with the same seed. What depends on the scale is given as at the published one.
+
+*agrees*: a number is within its tolerance (10 %; 2 % for loads, 5 % for active connections), or its interval has the published one; a ratio is
+within the bounds, and its interval leaves out the other side of 1 where they do. *cannot tell*: within the bounds, but the interval is
+not. What stands behind *differs* says why, as far as that is known.
+";
+
+/// The page and its pictures by the names of their files.
+pub fn files(rows: &[CellRow]) -> Vec<(String, String)> {
+    let figures = figures(rows);
+    let mut files = vec![("aikat-2010.md".to_owned(), page(rows, &figures))];
+    files.extend(figures.iter().map(|figure| (format!("aikat-2010-{}.svg", figure.file), figure.drawn())));
+    files
+}
+
+fn page(rows: &[CellRow], figures: &[Figure]) -> String {
+    let mut page = HEAD.to_owned();
+    let sections = sections();
+    let all = || sections.iter().flat_map(|section| &section.claims);
+    let of = |agreement| all().filter(|claim| best(claim, rows).1 == agreement).count();
+    let hours: f64 =
+        rows.iter().filter_map(|row| row.numbers.get("wall_s")).fold(0.0, |sum, wall| sum + wall) / 3_600.0;
+    let _ = writeln!(
+        page,
+        "\n{} statements: {} agree, {} differ, of {} the seeds cannot tell, {} are not run. {} runs, {:.1} hours of one core.",
+        all().count(),
+        of(Agreement::Agrees),
+        of(Agreement::Differs),
+        of(Agreement::CannotTell),
+        of(Agreement::NotRun),
+        rows.len(),
+        hours
+    );
+    for section in &sections {
+        write_section(&mut page, section, rows);
+    }
+    if !figures.is_empty() {
+        page.push_str("\n## Pictures\n");
+    }
+    for figure in figures {
+        let _ = writeln!(page, "\n![{}](aikat-2010-{}.svg)\n\n{}", figure.title, figure.file, figure.title);
+    }
+    page
+}
+
+fn write_section(page: &mut String, section: &Section, rows: &[CellRow]) {
+    let _ = writeln!(page, "\n## {}\n\n{}\n", section.title, section.text);
+    page.push_str("| what | source | published | ours at 0.4 | ours at 1 | |\n|---|---|--:|--:|--:|---|\n");
+    let mut reasons = Vec::new();
+    for claim in &section.claims {
+        let cell = |scale| claim.ours(rows, scale).map_or_else(|| "-".to_owned(), |ours| ours.to_string());
+        let (_, agreement) = best(claim, rows);
+        let Claim { name, source, .. } = claim;
+        let _ = writeln!(
+            page,
+            "| {name} | {source} | {} | {} | {} | {agreement} |",
+            claim.published(),
+            cell(GRID),
+            cell(WHOLE)
+        );
+        reasons.extend(claim.why.filter(|_| agreement == Agreement::Differs).map(|why| format!("- {name}: {why}\n")));
+    }
+    if !reasons.is_empty() {
+        page.push('\n');
+        reasons.iter().for_each(|reason| page.push_str(reason));
+    }
+}
+
+/// What the runs at the published scale say, or those of the grid where there are none.
+fn best(claim: &Claim, rows: &[CellRow]) -> (Option<Estimate>, Agreement) {
+    let ours = claim.ours(rows, WHOLE).or_else(|| claim.ours(rows, GRID));
+    (ours, claim.agreement(ours))
+}
+
+/// Times to the last byte and response times by structure, and by round-trip times.
+fn figures(rows: &[CellRow]) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for ((workload, _), names) in WORKLOADS.into_iter().zip([
+        ["unc-structure", "unc-structure-constrained", "unc-rtt"],
+        ["ibm-structure", "ibm-structure-constrained", "ibm-rtt"],
+    ]) {
+        let structures = ["a-t-b-t", "a-b", "block-sequential", "block-concurrent"];
+        for (file, network) in names.into_iter().zip([Network::Unconstrained, Network::Constrained]) {
+            let of = structures.map(|structure| (structure, Of::control(workload, network).structure(structure)));
+            figures.extend(distribution(rows, file, title(file), &of));
+        }
+        let of =
+            ["usernet", "mean", "30-path"].map(|rtt| (rtt, Of::control(workload, Network::Unconstrained).rtt(rtt)));
+        figures.extend(distribution(rows, names[2], title(names[2]), &of));
+    }
+    figures
+}
+
+fn title(file: &str) -> &'static str {
+    match file {
+        "unc-structure" => "UNC, unconstrained: times to the last byte by structure",
+        "unc-structure-constrained" => "UNC at 105 %: times to the last byte by structure",
+        "unc-rtt" => "UNC, unconstrained: times to the last byte by round-trip times, a-t-b-t",
+        "ibm-structure" => "IBM, unconstrained: times to the last byte by structure",
+        "ibm-structure-constrained" => "IBM at 105 %: times to the last byte by structure",
+        _ => "IBM, unconstrained: times to the last byte by round-trip times, a-t-b-t",
+    }
+}
+
+/// Shares of times to the last byte over the logarithm of the time; `None` where no run is.
+fn distribution(rows: &[CellRow], file: &'static str, title: &'static str, of: &[(&str, Of)]) -> Option<Figure> {
+    let line = |(name, of): &(&str, Of)| {
+        let point = |percent: &u32| {
+            let quantity = format!("last_byte_q{percent:02}_ms");
+            let claim = of.estimate(rows, GRID, &quantity)?;
+            Some((libm::log10(claim.mean / 1e3), f64::from(*percent) / 100.0, None))
+        };
+        Line { name: (*name).to_owned(), points: PERCENTILES.iter().filter_map(point).collect() }
+    };
+    let lines: Vec<Line> = of.iter().map(line).filter(|line| !line.points.is_empty()).collect();
+    (!lines.is_empty()).then_some(Figure {
+        file,
+        title,
+        x: "seconds, as a power of ten",
+        y: "share of connections",
+        lines,
+    })
+}
