@@ -112,13 +112,13 @@ pub enum State {
     Damaged(String),
 }
 
-/// Whether `table`, a file of a run folder, is still as long as its manifest says; what is wrong with it.
-fn check_table(folder: &Path, table: &str, digest: &FileDigest) -> Result<(), String> {
-    match fs::metadata(folder.join(table)) {
+/// Whether `file` of a run folder is still as long as its manifest says; what is wrong with it.
+fn check_length(folder: &Path, file: &str, digest: &FileDigest) -> Result<(), String> {
+    match fs::metadata(folder.join(file)) {
         Ok(found) if found.len() == digest.bytes => Ok(()),
-        Ok(found) => Err(format!("{table} has {} bytes, and had {}", found.len(), digest.bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(format!("{table} is missing")),
-        Err(error) => Err(format!("{table}: {error}")),
+        Ok(found) => Err(format!("{file} has {} bytes, and had {}", found.len(), digest.bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(format!("{file} is missing")),
+        Err(error) => Err(format!("{file}: {error}")),
     }
 }
 
@@ -280,8 +280,8 @@ impl Store {
             Ok(read) => read,
             Err(why) => return State::Damaged(why),
         };
-        let mut listed = manifest.files().iter().filter(|(name, _)| name.ends_with(".parquet"));
-        if let Err(why) = listed.try_for_each(|(name, digest)| check_table(&folder, name, digest)) {
+        let mut listed = manifest.files().iter();
+        if let Err(why) = listed.try_for_each(|(name, digest)| check_length(&folder, name, digest)) {
             return State::Damaged(why);
         }
         let tables_are_there = TABLES

@@ -484,6 +484,9 @@ fn a_cell_that_lost_a_table_is_run_again() {
     std::fs::write(&path, "cut").unwrap();
     let (run, _, told) = again(&asked);
     assert!(run == 1 && told[0].contains("queue.parquet has 3 bytes, and had "), "{told:?}");
+    std::fs::remove_file(cells()[1].join("run.json")).unwrap();
+    let (run, _, told) = again(&asked);
+    assert!(run == 1 && told[0].contains("this cell is run again: run.json is missing"), "{told:?}");
 }
 
 /// Errors name the option or the key that gave the value, and the value.
