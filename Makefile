@@ -87,7 +87,7 @@ parity:
 	$(CARGO) build --release --locked -p flowloom-cli -p flowloom-validate
 	target/release/parity
 
-STUDIES := campus enterprise windows rtts campus-scale enterprise-scale
+STUDIES := campus enterprise waits hour windows rtts campus-scale enterprise-scale
 RUNS ?= runs/aikat-2010
 
 reproduce:

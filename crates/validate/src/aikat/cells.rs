@@ -50,28 +50,27 @@ pub struct Key {
     pub rtt: String,
     /// The model of windows.
     pub window: String,
+    /// Which waits are replayed: from how long on, and what is taken from them.
+    pub waits: String,
+    /// How long is replayed.
+    pub minutes: u64,
     /// The seed.
     pub seed: u64,
 }
 
 impl Key {
-    fn fields(&self) -> [String; 7] {
-        let Key { workload, scale, network, structure, rtt, window, seed } = self;
-        [
-            workload.clone(),
-            scale.to_string(),
-            network.to_string(),
-            structure.clone(),
-            rtt.clone(),
-            window.clone(),
-            seed.to_string(),
-        ]
+    fn fields(&self) -> [String; 9] {
+        let Key { workload, scale, network, structure, rtt, window, waits, minutes, seed } = self;
+        let texts = [workload, &scale.to_string(), &network.to_string(), structure, rtt, window, waits];
+        let [a, b, c, d, e, f, g] = texts.map(String::clone);
+        [a, b, c, d, e, f, g, minutes.to_string(), seed.to_string()]
     }
 
     /// The order of rows in the file.
     pub fn order(&self, other: &Key) -> Ordering {
         let words = |key: &Key| {
-            (key.workload.clone(), key.network, key.structure.clone(), key.rtt.clone(), key.window.clone(), key.seed)
+            let Key { network, structure, rtt, window, waits, minutes, seed, .. } = key.clone();
+            (network, structure, rtt, window, waits, minutes, seed)
         };
         let scales = self.scale.total_cmp(&other.scale);
         self.workload.cmp(&other.workload).then(scales).then_with(|| words(self).cmp(&words(other)))
@@ -87,7 +86,7 @@ pub struct CellRow {
     pub numbers: BTreeMap<String, f64>,
 }
 
-const KEYS: [&str; 7] = ["workload", "scale", "network", "structure", "rtt", "window", "seed"];
+const KEYS: [&str; 9] = ["workload", "scale", "network", "structure", "rtt", "window", "waits", "minutes", "seed"];
 
 /// The file's rows.
 ///
@@ -121,7 +120,9 @@ fn row(header: &[String], record: &csv::StringRecord) -> Result<CellRow, String>
         structure: text(3).to_owned(),
         rtt: text(4).to_owned(),
         window: text(5).to_owned(),
-        seed: number(6)? as u64,
+        waits: text(6).to_owned(),
+        minutes: number(7)? as u64,
+        seed: number(8)? as u64,
     };
     let known = (KEYS.len()..header.len()).filter(|place| !text(*place).is_empty());
     let numbers = known.map(|place| Ok((header[place].clone(), number(place)?))).collect::<Result<_, String>>()?;

@@ -18,12 +18,24 @@ pub struct Of {
     pub rtt: &'static str,
     /// The windows.
     pub window: &'static str,
+    /// The waits.
+    pub waits: &'static str,
+    /// How long is replayed.
+    pub minutes: u64,
 }
 
 impl Of {
     /// The control: all of the structure, each connection's own round-trip time, measured windows.
     pub fn control(workload: &'static str, network: Network) -> Of {
-        Of { workload, network, structure: "a-t-b-t", rtt: "usernet", window: "measured" }
+        Of {
+            workload,
+            network,
+            structure: "a-t-b-t",
+            rtt: "usernet",
+            window: "measured",
+            waits: "500ms none",
+            minutes: 30,
+        }
     }
 
     /// Another structure.
@@ -34,6 +46,16 @@ impl Of {
     /// Other round-trip times.
     pub fn rtt(self, rtt: &'static str) -> Of {
         Of { rtt, ..self }
+    }
+
+    /// Other waits.
+    pub fn waits(self, waits: &'static str) -> Of {
+        Of { waits, ..self }
+    }
+
+    /// Another length.
+    pub fn minutes(self, minutes: u64) -> Of {
+        Of { minutes, ..self }
     }
 
     /// Other windows.
@@ -57,6 +79,8 @@ impl Of {
                 && key.structure == self.structure
                 && key.rtt == self.rtt
                 && key.window == self.window
+                && key.waits == self.waits
+                && key.minutes == self.minutes
         };
         rows.iter().filter(is).filter_map(|row| Some((row.key.seed, *row.numbers.get(quantity)?))).collect()
     }

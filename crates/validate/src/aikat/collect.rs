@@ -99,8 +99,21 @@ fn key(facts: &Map<String, Value>) -> Result<Key, String> {
         structure: name(&["workload", "structure"])?,
         rtt: name(&["workload", "rtt"])?,
         window: name(&["workload", "window"])?,
+        waits: format!("{} {}", name(&["workload", "waits", "min"])?, name(&["workload", "waits", "correct"])?),
+        minutes: minutes(&name(&["measure", "duration"])?)?,
         seed: facts.get("seed").and_then(Value::as_u64).ok_or("it does not say its seed")?,
     })
+}
+
+fn minutes(duration: &str) -> Result<u64, String> {
+    let (number, unit) =
+        (duration.trim_end_matches(char::is_alphabetic), duration.trim_start_matches(char::is_numeric));
+    let number: u64 = number.parse().map_err(|_| format!("its duration is {duration:?}"))?;
+    match unit {
+        "min" => Ok(number),
+        "h" => Ok(60 * number),
+        _ => Err(format!("its duration is {duration:?}, not of minutes")),
+    }
 }
 
 fn window(facts: &Map<String, Value>) -> Result<(Time, Time), String> {

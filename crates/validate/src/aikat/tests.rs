@@ -14,6 +14,8 @@ fn row(scale: f64, structure: &str, seed: u64, numbers: &[(&str, f64)]) -> CellR
         structure: structure.to_owned(),
         rtt: "usernet".to_owned(),
         window: "measured".to_owned(),
+        waits: "500ms none".to_owned(),
+        minutes: 30,
         seed,
     };
     CellRow { key, numbers: numbers.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect() }
@@ -35,7 +37,7 @@ fn rows_come_back_as_they_were_written() {
     assert_eq!(read(&path).unwrap(), rows);
     std::fs::write(
         &path,
-        "workload,scale,network,structure,rtt,window,seed,x\ncampus-2008,0.4,constrained,a-b,usernet,measured,1,many\n",
+        "workload,scale,network,structure,rtt,window,waits,minutes,seed,x\ncampus-2008,0.4,constrained,a-b,usernet,measured,500ms none,30,1,many\n",
     )
     .unwrap();
     assert!(read(&path).unwrap_err().ends_with("line 2: x is \"many\", not a number"));
