@@ -51,7 +51,7 @@ pub(crate) use settings::{given_by, in_order};
 pub use live::{Devices, Live, MOST_HOSTS, MOST_WORKERS};
 pub use probe::{PROBE, Probe, ProbeKinds, Schedule};
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
-pub use sweep::{Axis, LeaveOut, Point, RateOf, Sweep, Tables};
+pub use sweep::{Axis, LeaveOut, Point, RateOf, Sweep, Tables, last_part};
 pub use vary::Vary;
 pub use workload::{Correction, CutChoice, DatagramModel, LossChoice, Waits, Workload};
 

@@ -1,6 +1,6 @@
 //! `[sweep]`: one experiment in many variants, each with the same seeds.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use schemars::JsonSchema;
@@ -119,6 +119,25 @@ pub struct Point {
 }
 
 impl Point {
+    /// What a variant is called by where several axes have these last parts of their keys: such keys are written whole.
+    pub fn name(&self, shared: &[&str]) -> String {
+        let mut name = String::new();
+        for (number, (key, value)) in self.values.iter().enumerate() {
+            let space = if number == 0 { "" } else { " " };
+            let value = value.replace(char::is_control, " ");
+            match key.as_str() {
+                // Its values say themselves what they are.
+                "queue" | "congestion" | "profile" | "structure" => _ = write!(name, "{space}{value}"),
+                _ => {
+                    let short = last_part(key);
+                    let key = if shared.contains(&short) { key } else { short };
+                    let _ = write!(name, "{space}{key} {value}");
+                }
+            }
+        }
+        name
+    }
+
     fn is(&self, key: &str, value: &str) -> bool {
         self.values.iter().any(|(known, at)| known == key && at == value)
     }
@@ -127,20 +146,13 @@ impl Point {
 /// What a variant is called by, in one line: `fq-codel`, `rate 105%`.
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, (key, value)) in self.values.iter().enumerate() {
-            let space = if number == 0 { "" } else { " " };
-            let value = value.replace(char::is_control, " ");
-            match key.as_str() {
-                // Its values say themselves what they are.
-                "queue" | "congestion" | "profile" | "structure" => write!(f, "{space}{value}")?,
-                _ => {
-                    let key = key.rsplit('.').next().unwrap_or(key);
-                    write!(f, "{space}{key} {value}")?;
-                }
-            }
-        }
-        Ok(())
+        f.write_str(&self.name(&[]))
     }
+}
+
+/// `rate` of `sources[0].rate`.
+pub fn last_part(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
 }
 
 impl Axis {

@@ -7,7 +7,7 @@ use flowloom_report::sweep::{GridAxis, Objective};
 
 use crate::context::Context;
 use crate::error::{Error, nearest};
-use crate::experiment::{Axis, Experiment, LeaveOut, Point, RateOf, Setting, Sweep, Tables, is_in};
+use crate::experiment::{Axis, Experiment, LeaveOut, Point, RateOf, Setting, Sweep, Tables, is_in, last_part};
 use crate::input::{self, Kind};
 use crate::run::plan::Plan;
 use crate::run::{Driver, RunOptions};
@@ -124,11 +124,18 @@ impl Question {
 
     /// The axes as an answer has them.
     pub fn axes(&self) -> Vec<GridAxis> {
+        let shared = self.shared_parts();
         let of_axis = |axis: &Axis| GridAxis {
             name: axis.keys.join("+"),
-            points: axis.points.iter().map(ToString::to_string).collect(),
+            points: axis.points.iter().map(|point| point.name(&shared)).collect(),
         };
         self.vary.iter().map(of_axis).collect()
+    }
+
+    /// Last parts of keys that several keys have.
+    fn shared_parts(&self) -> Vec<&str> {
+        let parts: Vec<&str> = self.vary.iter().flat_map(|axis| &axis.keys).map(|key| last_part(key)).collect();
+        parts.iter().filter(|part| parts.iter().filter(|other| other == part).count() > 1).copied().collect()
     }
 
     /// Every combination that is not left out, the last axis changing fastest.
@@ -147,10 +154,11 @@ impl Question {
         if all.is_empty() {
             return Err(Error::usage("every combination is left out").hint("take something out of leave-out"));
         }
+        let shared = self.shared_parts();
         let (mut variants, mut errors): (Vec<Variant>, Vec<Error>) = (Vec::new(), Vec::new());
         for points in all {
             let values = of(&points);
-            let name = values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let name = values.iter().map(|point| point.name(&shared)).collect::<Vec<_>>().join(", ");
             let settings = values.iter().map(|point| settings_of(point, self.vary_is));
             let settings = settings.collect::<Result<Vec<_>, Error>>()?.concat();
             let seeds = Setting::of("seeds", &format!("{:?}", self.seeds)).map_err(Error::usage)?;

@@ -116,6 +116,7 @@ fn facts(answer: &SweepAnswer) -> Markup {
             @if !answer.workload.is_empty() { li { span { "workload" } (answer.workload) } }
             li { span { "link" } (answer.link) }
             li { span { "seeds" } (seeds) @if answer.looks.len() > 1 { ", look " (taken) " of " (answer.looks.len()) } }
+            @if answer.has_intervals() { li { span { "intervals" } (answer.confidence()) } }
             li { span { "margin" } (Unit::Share.show(answer.margin)) }
             li { span { "objective" } code { (answer.objective) } }
             @if !answer.feedback.is_empty() { li { span { "bytes" } (answer.feedback) } }
@@ -140,7 +141,7 @@ pub(crate) fn figures(grid: &Grid, busier: &str) -> Vec<Figure> {
 fn distribution(grid: &Grid, name: &str, title: &str, plural: &'static str, unit: Unit) -> Option<Figure> {
     let probabilities: Vec<f64> = Curve::probabilities().collect();
     let of_variant = |variant: &crate::sweep::Variant| -> Vec<f64> {
-        let curves: Vec<&Curve> = variant.present().filter_map(|cell| cell.curves.get(name)).collect();
+        let curves: Vec<&Curve> = grid.alike(variant).into_iter().filter_map(|cell| cell.curves.get(name)).collect();
         let known = curves.iter().map(|curve| curve.quantiles.len()).min().unwrap_or(0);
         (0..known).map(|at| curves.iter().map(|curve| curve.quantiles[at]).sum::<f64>() / curves.len() as f64).collect()
     };

@@ -121,7 +121,12 @@ enum Part {
 
 /// A figure of a sweep: its name, what it shows, what it is made of, why a sweep may not have it.
 const OF_SWEEPS: [(&str, &str, Part, &str); 13] = [
-    ("answer", "the objective of each variant: mean over the seeds, 95 % interval", Part::Objective, NO_CELL),
+    (
+        "answer",
+        "the objective of each variant: mean over the seeds, with its interval at the confidence of the look",
+        Part::Objective,
+        NO_CELL,
+    ),
     (
         "effects",
         "the objective with each value over that with the first value of its axis",

@@ -17,7 +17,7 @@ use crate::worst::WorstVerdict;
 use super::decision::{Decision, Look, alpha, decision, looks};
 use super::effects::{Effects, effects};
 use super::grid::{Grid, GridAxis, Variant};
-use super::samples::{Estimated, Sample, estimated};
+use super::samples::{Estimated, Ratio, Sample, estimated};
 
 /// What a sweep came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -111,7 +111,7 @@ pub struct Missing {
 /// A warning, and the variants that have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Told {
-    /// What it says, with the numbers of the first run that has it.
+    /// What it says, with the numbers of the first run that has it, which is named where others have other numbers.
     pub warning: String,
     /// Their names; empty: all.
     pub variants: Vec<String>,
@@ -239,6 +239,17 @@ impl SweepAnswer {
         reasons.into_iter().map(told).collect()
     }
 
+    /// Whether any metric of a variant has an interval.
+    pub fn has_intervals(&self) -> bool {
+        self.variants.iter().flat_map(|variant| variant.metrics.values()).any(|one| one.interval.is_some())
+    }
+
+    /// How sure each interval is: `95 %`.
+    pub fn confidence(&self) -> String {
+        let percent = format!("{:.1}", 100.0 * (1.0 - self.alpha));
+        format!("{} %", percent.trim_end_matches(".0"))
+    }
+
     /// A value of the metric `name` as it is shown.
     pub fn show(&self, name: &str, value: f64) -> String {
         unit_of(name).map_or_else(|| three_digits(value), |unit| show(unit, value))
@@ -340,17 +351,24 @@ impl SweepAnswer {
     /// `; throughput is the same`: that of a variant beside another's.
     fn throughput(&self, variant: usize, other: Option<usize>) -> Option<String> {
         let metric = format!("throughput_mean_mbps.{}", self.busier);
-        let of = |place: usize| self.variants[place].metrics.get(&metric);
-        let (this, other) = (of(variant)?, of(other?)?);
-        let ratio = this.mean / other.mean;
-        let interval = this.to_control.or(other.to_control).and_then(|ratio| ratio.interval);
-        let is_same =
-            interval.is_some_and(|interval| interval.low > 1.0 - self.margin && interval.high < 1.0 + self.margin);
+        // One of the two is the control.
+        let is_control = variant == 0;
+        let Ratio { ratio, interval } =
+            self.variants[if is_control { other? } else { variant }].metrics.get(&metric)?.to_control?;
+        let interval = interval?;
+        let (ratio, low, high) = match is_control {
+            true => (1.0 / ratio, 1.0 / interval.high, 1.0 / interval.low),
+            false => (ratio, interval.low, interval.high),
+        };
         let percent = three_digits((ratio - 1.0).abs() * 100.0);
-        Some(match (is_same, ratio < 1.0) {
-            (true, _) => "; throughput is the same".to_owned(),
-            (false, true) => format!("; throughput {percent} % less"),
-            (false, false) => format!("; throughput {percent} % more"),
+        Some(if low > 1.0 - self.margin && high < 1.0 + self.margin {
+            "; throughput is the same".to_owned()
+        } else if high < 1.0 {
+            format!("; throughput {percent} % less")
+        } else if low > 1.0 {
+            format!("; throughput {percent} % more")
+        } else {
+            "; throughput is not shown to differ".to_owned()
         })
     }
 }
@@ -451,33 +469,56 @@ fn without_numbers(text: &str) -> String {
 }
 
 fn warnings(grid: &Grid) -> Vec<Told> {
-    let mut found: Vec<(String, Told)> = Vec::new();
+    let mut found: Vec<(String, Found)> = Vec::new();
     for variant in &grid.variants {
-        for warning in variant.present().flat_map(|cell| &cell.warnings) {
+        for (seed, warning) in variant.present().flat_map(|cell| cell.warnings.iter().map(|one| (cell.seed, one))) {
             let alike = without_numbers(warning);
             let place = found.iter().position(|(known, _)| *known == alike).unwrap_or_else(|| {
-                found.push((alike, Told { warning: warning.clone(), variants: Vec::new() }));
+                let first = (variant.name.clone(), seed);
+                let told = Told { warning: warning.clone(), variants: Vec::new() };
+                found.push((alike, Found { told, first, differs: false }));
                 found.len() - 1
             });
-            let names = &mut found[place].1.variants;
-            if names.last() != Some(&variant.name) {
-                names.push(variant.name.clone());
+            let found = &mut found[place].1;
+            found.differs |= found.told.warning != *warning;
+            if found.told.variants.last() != Some(&variant.name) {
+                found.told.variants.push(variant.name.clone());
             }
         }
     }
-    found.splice(0..0, lost_probes(grid));
     let all = grid.variants.len();
-    let told = |(_, told): (String, Told)| {
-        if told.variants.len() == all { Told { variants: Vec::new(), ..told } } else { told }
-    };
-    found.into_iter().map(told).collect()
+    let told = lost_probes(grid).into_iter().chain(found.into_iter().map(|(_, found)| found.told()));
+    let told = told.map(|told| if told.variants.len() == all { Told { variants: Vec::new(), ..told } } else { told });
+    told.collect()
+}
+
+/// A warning of one run and more.
+struct Found {
+    told: Told,
+    /// The variant and the seed of which it has the numbers.
+    first: (String, u64),
+    /// Other runs have others.
+    differs: bool,
+}
+
+impl Found {
+    /// The warning, and whose numbers are in it where they are not everybody's.
+    fn told(self) -> Told {
+        let Found { told: Told { warning, variants }, first: (variant, seed), differs } = self;
+        let warning = match (differs, variants.len()) {
+            (false, _) => warning,
+            (true, 1) => format!("with seed {seed}, and alike with others: {warning}"),
+            (true, _) => format!("in {variant} with seed {seed}, and alike in others: {warning}"),
+        };
+        Told { warning, variants }
+    }
 }
 
 /// Probes that are lost from this share on are worth a word where their times decide.
 const MANY_LOST: f64 = 0.01;
 
 /// Says that a variant lost many of the probes whose times are the objective.
-fn lost_probes(grid: &Grid) -> Option<(String, Told)> {
+fn lost_probes(grid: &Grid) -> Option<Told> {
     let share = match grid.objective.name.as_str() {
         name if name.starts_with("probe_round_trip") || name.starts_with("probe_one_way") => "probe_loss_share",
         name if name.starts_with("probe_request") => "probe_request_failed_share",
@@ -493,7 +534,7 @@ fn lost_probes(grid: &Grid) -> Option<(String, Told)> {
         "up to {} % of the probes were lost, and have no time: a queue that drops them may look fast",
         three_digits(100.0 * most)
     );
-    (most > MANY_LOST).then(|| (String::new(), Told { warning, variants: variants.collect() }))
+    (most > MANY_LOST).then(|| Told { warning, variants: variants.collect() })
 }
 
 /// How the bytes of the first variant with runs were sent: of draws those of all its seeds.

@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use crate::compare::FEWEST_REPLICATIONS;
 use crate::statistics::{Selection, select};
+use crate::verdict::Accounted;
 
-use super::grid::Grid;
+use super::grid::{Grid, Variant};
 use super::samples::Sample;
 
 /// How sure decisions and intervals are, all looks together.
@@ -74,6 +75,12 @@ pub fn decision(grid: &Grid) -> Decision {
     let unknown = |why: String| Decision::Unknown { why };
     if grid.variants.len() < 2 {
         return unknown("there is one variant".to_owned());
+    }
+    let is_invalid =
+        |variant: &&Variant| variant.present().any(|cell| cell.verdict.accounted.word == Accounted::Invalid);
+    let invalid: Vec<&str> = grid.variants.iter().filter(is_invalid).map(|variant| variant.name.as_str()).collect();
+    if !invalid.is_empty() {
+        return unknown(format!("there are INVALID runs of {}", invalid.join(", ")));
     }
     let Some(sample) = Sample::of(grid, &grid.objective.name) else {
         return unknown(format!("no seed has {} of every variant", grid.objective.name));

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::statistics::{Estimate, Interval};
 
 use super::decision::alpha;
-use super::grid::Grid;
+use super::grid::{Grid, Variant};
 use super::samples::Sample;
 
 /// Effects of axes on the objective.
@@ -59,7 +59,8 @@ pub struct LevelEffect {
 pub struct Interaction {
     /// The keys of both.
     pub axes: [String; 2],
-    /// For each value of the first, for each of the second: the mean over seeds and the other axes; null where all are left out.
+    /// For each value of the first, for each of the second: the mean over the seeds that all variants have and over those values of the other
+    /// axes that no pair lacks; null where there is none.
     pub means: Vec<Vec<Option<f64>>>,
     /// The farthest that a pair is from what the effects of both values together make, as a factor of at least 1; null with pairs left out, and
     /// where a value is 0.
@@ -163,13 +164,25 @@ fn axis_effect(grid: &Grid, sample: &Sample, axis: usize, known: bool) -> Option
 }
 
 fn interaction(grid: &Grid, sample: &Sample, [a, b]: [usize; 2]) -> Interaction {
-    let at = |i: usize, j: usize| {
-        let here = grid.variants.iter().enumerate();
-        here.filter(move |(_, variant)| variant.points[a] == i && variant.points[b] == j).map(|(place, _)| place)
-    };
     let (rows, columns) = (grid.axes[a].points.len(), grid.axes[b].points.len());
+    let others = |variant: &Variant| -> Vec<usize> {
+        let places = variant.points.iter().enumerate().filter(|(axis, _)| *axis != a && *axis != b);
+        places.map(|(_, point)| *point).collect()
+    };
+    let of_pair = |i: usize, j: usize| {
+        let here = grid.variants.iter().enumerate();
+        here.filter(move |(_, variant)| variant.points[a] == i && variant.points[b] == j)
+    };
+    // Means are over the same values of the other axes: those that every pair has, beside pairs that are left out altogether.
+    let pairs = || (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
+    let is_everywhere = |variant: &Variant| {
+        let mut pairs = pairs().map(|(i, j)| of_pair(i, j).map(|(_, other)| others(other)).collect::<Vec<_>>());
+        pairs.all(|pair| pair.is_empty() || pair.contains(&others(variant)))
+    };
+    let at = |i: usize, j: usize| of_pair(i, j).filter(|(_, variant)| is_everywhere(variant)).map(|(place, _)| place);
     let plain = |variant: usize| {
-        let values = grid.variants[variant].present().filter_map(|cell| cell.numbers.get(&grid.objective.name));
+        let cells = grid.variants[variant].present().filter(|cell| sample.has(cell.seed));
+        let values = cells.filter_map(|cell| cell.numbers.get(&grid.objective.name));
         let values: Vec<f64> = values.map(|number| number.value).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };

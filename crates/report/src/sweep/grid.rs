@@ -46,6 +46,15 @@ pub struct Variant {
     pub cells: Vec<Result<Cell, Absent>>,
 }
 
+impl Grid {
+    /// The runs of a variant with seeds that all variants have: others are over other traffic. All of them if there is no such seed.
+    pub fn alike<'a>(&'a self, variant: &'a Variant) -> Vec<&'a Cell> {
+        let everywhere = |seed: u64| self.variants.iter().all(|other| other.present().any(|cell| cell.seed == seed));
+        let alike: Vec<&Cell> = variant.present().filter(|cell| everywhere(cell.seed)).collect();
+        if alike.is_empty() { variant.present().collect() } else { alike }
+    }
+}
+
 /// A run that is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Absent {

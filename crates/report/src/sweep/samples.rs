@@ -14,7 +14,7 @@ pub struct Estimated {
     /// Mean over the seeds, in the unit of the metric.
     pub mean: f64,
     /// Interval of the mean, at the confidence of the look; null where there is none: fewer than five seeds, values that are only lower
-    /// bounds, or one workload for all seeds.
+    /// bounds or all one, or one workload for all seeds.
     pub interval: Option<Interval>,
     /// Seeds that have a value.
     pub n: usize,
@@ -81,6 +81,11 @@ impl Sample {
         };
         let values = numbers.iter().map(|values| values.iter().map(|number| scaled(number.value)).collect()).collect();
         Some(Sample { values, scale, bounds, common: seeds })
+    }
+
+    /// Whether the seed is in it.
+    pub fn has(&self, seed: u64) -> bool {
+        self.common.contains(&seed)
     }
 
     /// Seeds in it.
@@ -158,7 +163,9 @@ pub fn estimated(
     }
     let values: Vec<f64> = numbers.iter().map(|number| number.value).collect();
     let is_lower_bound = numbers.iter().any(|number| number.is_lower_bound);
-    let known = values.len() >= FEWEST_REPLICATIONS && !grid.is_one_draw && !is_lower_bound;
+    // Values that are all one have no deviation to go by (methods L.3).
+    let varies = values.iter().any(|value| *value != values[0]);
+    let known = values.len() >= FEWEST_REPLICATIONS && !grid.is_one_draw && !is_lower_bound && varies;
     Some(Estimated {
         mean: values.iter().sum::<f64>() / values.len() as f64,
         interval: Estimate::of_mean(&values).filter(|_| known).map(|estimate| estimate.interval_from_zero(1.0 - alpha)),

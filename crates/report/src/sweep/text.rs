@@ -106,11 +106,7 @@ fn runs(answer: &SweepAnswer) -> String {
         1 => format!("{} of {} seeds in all variants", answer.common_seeds, looks[0]),
         planned => format!("look {taken} of {planned} planned ones (at {} seeds)", looks.join(", ")),
     };
-    let confidence = format!("{:.1}", 100.0 * (1.0 - answer.alpha));
-    let has_intervals =
-        answer.variants.iter().flat_map(|variant| variant.metrics.values()).any(|one| one.interval.is_some());
-    let intervals =
-        if has_intervals { format!(", intervals {} %", confidence.trim_end_matches(".0")) } else { String::new() };
+    let intervals = if answer.has_intervals() { format!(", intervals {}", answer.confidence()) } else { String::new() };
     let _ = write!(told, "; {looked}{intervals}");
     told
 }
@@ -199,12 +195,13 @@ fn table(text: &mut String, answer: &SweepAnswer, width: usize) {
     }
 }
 
-/// A value of a variant: `84.0 ms`, with an interval `84.0 ms ±5.1%`.
+/// A value of a variant: `84.0 ms`, with an interval `84.0 ms ±5%`, or `84.0 ms [0, 200 ms]` where it ends at 0.
 fn cell(answer: &SweepAnswer, column: &Column, place: usize, with_interval: bool) -> String {
     let Some(estimated) = answer.variants[place].metrics.get(&column.metric) else { return "-".to_owned() };
     let above = if estimated.is_lower_bound { "> " } else { "" };
     let value = format!("{above}{}", column.show(estimated.mean));
     match estimated.interval.filter(|_| with_interval && estimated.mean > 0.0) {
+        Some(interval) if interval.low <= 0.0 => format!("{value} {}", column.show_interval(interval)),
         Some(interval) => {
             let half = 100.0 * 0.5 * (interval.high - interval.low) / estimated.mean;
             format!("{value} ±{half:.0}%")

@@ -6,4 +6,5 @@ mod markup;
 mod plot;
 mod report;
 mod scalars;
+mod sweeps;
 mod trust;

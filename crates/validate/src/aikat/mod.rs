@@ -42,6 +42,8 @@ pub fn reproduce(folder: &Path, sweeps: &[impl AsRef<Path>]) -> Result<usize, St
     }
     rows.sort_by(|a, b| a.key.order(&b.key));
     write(&path, &rows)?;
+    // The page is that of the file, whose numbers are rounded.
+    let rows = read(&path)?;
     for (name, content) in files(&rows) {
         let path = folder.join(&name);
         fs::write(&path, content).map_err(|error| format!("{}: {error}", path.display()))?;
