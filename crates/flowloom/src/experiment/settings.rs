@@ -122,6 +122,11 @@ impl FromStr for Setting {
         if let Some(meant) = nearest(key, &SHORT_NAMES.map(|(short, _)| short)).filter(|_| !is_short && !is_path) {
             return Err(format!("unknown key \"{key}\"; did you mean \"{meant}\"?"));
         }
+        if let Some((head, rest)) = key.split_once('.')
+            && let Some((_, whole)) = SHORT_NAMES.iter().find(|(short, _)| *short == head)
+        {
+            return Err(format!("unknown key \"{key}\"; did you mean \"{whole}.{rest}\"?"));
+        }
         let values = match key {
             _ if is_short => Setting::of(key, value)?.values,
             QUEUE_KEY if !value.starts_with('{') => queue(value.trim_matches('"'))?,
@@ -269,7 +274,8 @@ mod tests {
     /// Neither is possible alone.
     #[test]
     fn settings_are_judged_together() {
-        assert!(set(&["queue.min=20p"]).is_err());
+        assert!("queue.min=20p".parse::<Setting>().unwrap_err().contains("mean \"network.bottleneck.queue.min\"?"));
+        assert!(set(&["network.bottleneck.queue.min=20p"]).is_err());
         let both = ["queue=red", "network.bottleneck.queue.min=20p", "network.bottleneck.queue.max=60p"];
         assert!(set(&both).is_ok());
         assert!(set(&["network.bottleneck.queue.min=4p", "network.bottleneck.queue.kind=red"]).is_ok());

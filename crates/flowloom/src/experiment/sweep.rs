@@ -83,7 +83,12 @@ impl Sweep {
         for (number, left_out) in self.leave_out.iter().enumerate() {
             for (key, value) in &left_out.value.values {
                 let Some(axis) = self.vary.iter().find(|axis| axis.value.keys.contains(key)) else {
-                    let problem = format_args!("names {key}, which no axis varies");
+                    let each = if key.contains('+') {
+                        ": write each key with its value, such as rate=90% queue=50p"
+                    } else {
+                        ""
+                    };
+                    let problem = format_args!("names {key}, which no axis varies{each}");
                     found.push(KeyError::saying(format!("sweep.leave-out[{number}]"), problem));
                     continue;
                 };
@@ -366,6 +371,14 @@ mod tests {
         assert_eq!(names("title=\"two\nlines\""), ["title \"two lines\""]);
         assert_eq!(names("tcp.initial-window=3,10"), ["initial-window 3", "initial-window 10"]);
         assert_eq!(names("network.bottleneck.queue.limit=50p,500p"), ["limit 50p", "limit 500p"]);
+    }
+
+    #[test]
+    fn keys_that_end_alike_are_written_whole() {
+        let axis = Axis::parse("sources[0].rate+queue=3mbit+pie").unwrap();
+        assert_eq!(axis.points[0].name(&["rate"]), "sources[0].rate 3mbit pie");
+        assert_eq!(axis.points[0].name(&["delay"]), "rate 3mbit pie");
+        assert_eq!(Axis::parse("rate=1mbit").unwrap().points[0].name(&["rate"]), "rate 1mbit");
     }
 
     #[test]

@@ -84,6 +84,7 @@ impl Question {
         }
         let vary_is = if options.vary.is_empty() { "sweep.vary" } else { "--vary" };
         refuse_twice(&vary, vary_is)?;
+        refuse_without_effect(&vary, vary_is, &options.run.settings)?;
         let usual = usual(&vary, vary_is, &base)?;
         let (seeds, looks) = seeds(&sweep, &base);
         let combinations = vary.iter().try_fold(1_u128, |count, axis| count.checked_mul(axis.points.len() as u128));
@@ -334,6 +335,19 @@ fn refuse_twice(vary: &[Axis], vary_is: &str) -> Result<(), Error> {
                 .hint("give its values to one of them"));
         }
         known.extend(keys.into_iter().map(|key| (key, written.as_str())));
+    }
+    Ok(())
+}
+
+/// Refuses settings of keys that an axis varies, which would have no effect.
+fn refuse_without_effect(vary: &[Axis], vary_is: &str, given: &[Setting]) -> Result<(), Error> {
+    let varied = axis_keys(vary, vary_is)?;
+    for setting in given {
+        if let Some(key) = setting.keys().find(|key| varied.iter().any(|varied| varied == key)) {
+            let words = setting.words().join(" ");
+            return Err(Error::usage(format_args!("{words} has no effect: an axis varies {key}"))
+                .hint("leave it out, or make it a value of the axis"));
+        }
     }
     Ok(())
 }

@@ -169,6 +169,7 @@ fn impossible_questions_are_refused_before_anything_is_run() {
         (&["rate=1mbit", "network.bottleneck.rate=2mbit"], "both vary network.bottleneck.rate"),
         (&["run.seeds=[1],[2]"], "the sweep sets itself"),
         (&["seeds=[1],[2]"], "the sweep sets itself"),
+        (&["queue.limit=50p,90p"], "did you mean \"network.bottleneck.queue.limit\"?"),
         (&[], "nothing is varied"),
     ] {
         let told = refused(&options(folder.path(), vary, 2));
@@ -188,6 +189,13 @@ fn impossible_questions_are_refused_before_anything_is_run() {
         ..options(folder.path(), &["queue=pie,codel"], 2)
     };
     assert!(refused(&objective).contains("did you mean \"response_time_p50_ms\"?"), "{}", refused(&objective));
+    let mut both = options(folder.path(), &["rate=1mbit,2mbit"], 2);
+    both.run.settings = vec![Setting::of("rate", "10mbit").unwrap()];
+    let told = refused(&both);
+    assert!(told.contains("--rate 10mbit has no effect: an axis varies network.bottleneck.rate"), "{told}");
+    let leave_out = vec!["rate+queue=1mbit+pie".parse().unwrap()];
+    let told = refused(&SweepOptions { leave_out, ..options(folder.path(), &["rate+queue=1mbit+pie,2mbit+codel"], 2) });
+    assert!(told.contains("write each key with its value, such as rate=90% queue=50p"), "{told}");
     assert!(!folder.path().join("sweep").exists());
 }
 
