@@ -117,8 +117,8 @@ pub struct Adu {
     pub side: Side,
     /// Payload bytes, each counted once.
     pub bytes: u64,
-    /// Of them, those that the capture lacks and that belong to this ADU all the same (methods A.3); 0 where no packets were
-    /// seen.
+    /// Of them, those that the capture lacks and that belong to this ADU all the same (methods A.3), or that a record of a flow states
+    /// beyond what its packets carried; 0 where neither is known.
     pub missing_bytes: u64,
     /// Raw quiet time after it at the monitor (methods A.5.5), `None` after the last ADU (of its side, when
     /// concurrent). Which part of it is replayed is the wait model's decision (methods A.5.9-10).
@@ -809,13 +809,13 @@ impl ConnectionVector {
     pub fn payload(&self, side: Side) -> Payload {
         let own = || self.adus.iter().filter(|adu| adu.side == side);
         let replayed = sum(own().map(|adu| adu.bytes));
-        let Segments { missing_bytes, missing_acked_bytes, .. } = self.ends[side].segments.unwrap_or_default();
-        Payload {
-            captured: replayed.saturating_sub(sum(own().map(|adu| adu.missing_bytes))),
-            missing: missing_bytes,
-            acknowledged: missing_acked_bytes,
-            replayed,
-        }
+        let missing_of_adus = sum(own().map(|adu| adu.missing_bytes));
+        // Records of flows say how much their monitor missed, and not what was acknowledged.
+        let [missing, acknowledged] = match self.ends[side].segments {
+            Some(Segments { missing_bytes, missing_acked_bytes, .. }) => [missing_bytes, missing_acked_bytes],
+            None => [missing_of_adus, 0],
+        };
+        Payload { captured: replayed.saturating_sub(missing_of_adus), missing, acknowledged, replayed }
     }
 
     /// Minimum round-trip time: the two minimum transits added, or the known one alone (methods A.6), or what the

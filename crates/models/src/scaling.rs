@@ -3,6 +3,8 @@
 //! A [`Scaling`] is planned over what a first pass learnt of the vectors, their starts and bytes ([`Survey`]), and a second pass asks
 //! where each vector goes ([`ScalingPlan::starts`]). Memory is three numbers per vector, whatever the vectors hold.
 
+use std::ops::Range;
+
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, LinkSide};
@@ -38,7 +40,7 @@ pub enum Counted {
 pub struct Scaling {
     /// How.
     pub method: Method,
-    /// The new load in parts of the old, above zero.
+    /// The new load in parts of the old, above zero: of the part that is replayed ([`Survey::of_part`]).
     pub factor: f64,
     /// What is counted.
     pub counted: Counted,
@@ -52,7 +54,7 @@ pub struct Scaling {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ScalingError {
     /// There is nothing to draw from.
-    #[error("the workload holds no data to make a load of")]
+    #[error("the workload holds no data to make a load of, or none in the part that is replayed")]
     Empty,
     /// Thinning to more.
     #[error("thinning leaves vectors out: it cannot make {factor:.3} times the load")]
@@ -113,13 +115,19 @@ struct Item {
 #[derive(Clone, Debug)]
 pub struct Survey {
     length: Duration,
+    part: Range<Time>,
     items: Vec<Item>,
 }
 
 impl Survey {
     /// Of a workload whose connections start for `length`.
     pub fn new(length: Duration) -> Survey {
-        Survey { length, items: Vec::new() }
+        Survey { length, part: Time::ZERO..Time::ZERO + length, items: Vec::new() }
+    }
+
+    /// The old load is that of the connections that start in this part of the workload.
+    pub fn of_part(self, part: Range<Time>) -> Survey {
+        Survey { part, ..self }
     }
 
     /// Takes note of the next vector.
@@ -127,9 +135,10 @@ impl Survey {
         self.items.push(Item { start: vector.start, bytes: offered(vector).map(|offered| offered.payload) });
     }
 
-    /// Payload bytes from the busier side of the link.
+    /// The side of the link from which more payload comes in the part.
     fn busier(&self) -> LinkSide {
-        let total = |side: LinkSide| self.items.iter().map(|item| u128::from(item.bytes[side as usize])).sum::<u128>();
+        let of_part = || self.items.iter().filter(|item| self.part.contains(&item.start));
+        let total = |side: LinkSide| of_part().map(|item| u128::from(item.bytes[side as usize])).sum::<u128>();
         if total(LinkSide::Right) > total(LinkSide::Left) { LinkSide::Right } else { LinkSide::Left }
     }
 
@@ -141,6 +150,34 @@ impl Survey {
             Counted::Connections => 1,
         };
         self.items.iter().map(weight).collect()
+    }
+
+    /// The sum of the weights of vectors that start in `range`.
+    fn total(&self, weights: &[u64], range: &Range<Time>) -> f64 {
+        let inside = self.items.iter().zip(weights).filter(|(item, _)| range.contains(&item.start));
+        inside.map(|(_, weight)| *weight as f64).sum()
+    }
+
+    /// What a workload of this length holds at the load of the part.
+    fn at_old_load(&self, weights: &[u64], length: Duration) -> f64 {
+        let part = self.part.end.since(self.part.start);
+        self.total(weights, &self.part) * (length.as_secs_f64() / part.as_secs_f64())
+    }
+
+    /// Which vectors thinning to `factor` keeps: of the part, and of what starts before it and may go on in it.
+    fn thinned(&self, weights: &[u64], factor: f64, order: &[u32]) -> Vec<bool> {
+        let mut kept = vec![false; weights.len()];
+        for range in [Time::ZERO..self.part.start, self.part.clone()] {
+            let is_inside = |index: &u32| range.contains(&self.items[*index as usize].start);
+            let order: Vec<u32> = order.iter().copied().filter(is_inside).collect();
+            let left = match factor < 1.0 {
+                true => chosen(&order, |index| weights[index as usize], factor * self.total(weights, &range)),
+                // Those without a byte in this direction are kept as well.
+                false => order,
+            };
+            left.into_iter().for_each(|index| kept[index as usize] = true);
+        }
+        kept
     }
 }
 
@@ -215,8 +252,7 @@ impl ScalingPlan {
     pub fn new(survey: &Survey, scaling: &Scaling, seed: u64) -> Result<ScalingPlan, ScalingError> {
         let Scaling { method, factor, counted, duration, shuffle } = *scaling;
         let weights = survey.weights(counted);
-        let total: f64 = weights.iter().map(|weight| *weight as f64).sum();
-        if total == 0.0 || survey.length.is_zero() {
+        if survey.total(&weights, &survey.part) == 0.0 || survey.length.is_zero() {
             return Err(ScalingError::Empty);
         }
         let stream = |number| Stream::new(seed, Purpose::Resampling, number);
@@ -226,26 +262,20 @@ impl ScalingPlan {
                     return Err(ScalingError::Thickening { factor });
                 }
                 let order = shuffled(weights.len(), stream(0));
-                let mut kept = vec![false; weights.len()];
-                let left = match factor < 1.0 {
-                    true => chosen(&order, |index| weights[index as usize], factor * total),
-                    // Those without a byte in this direction are kept as well.
-                    false => order,
-                };
-                left.into_iter().for_each(|index| kept[index as usize] = true);
-                (Places::Kept(kept), survey.length)
+                (Places::Kept(survey.thinned(&weights, factor, &order)), survey.length)
             }
             Method::Poisson => {
-                let longer = duration.as_secs_f64() / survey.length.as_secs_f64();
+                let all: f64 = weights.iter().map(|weight| *weight as f64).sum();
+                let old = survey.at_old_load(&weights, duration);
                 // As much as there is may be more by a rounding.
-                if factor * longer > 1.0 + 1e-9 {
-                    return Err(ScalingError::TooFew { factor, duration, most: 1.0 / longer });
+                if factor * old > all * (1.0 + 1e-9) {
+                    return Err(ScalingError::TooFew { factor, duration, most: all / old });
                 }
                 let order = shuffled(weights.len(), stream(0));
                 let mut starts = vec![None; weights.len()];
                 // Of a Poisson process with so many arrivals each is anywhere, whatever the others are.
                 let mut places = stream(1);
-                for index in chosen(&order, |index| weights[index as usize], factor * longer * total) {
+                for index in chosen(&order, |index| weights[index as usize], factor * old) {
                     starts[index as usize] = Some(Time::from_nanos(places.below(duration.as_nanos().max(1))));
                 }
                 (Places::Drawn(starts), duration)
@@ -326,8 +356,7 @@ fn blocks(
     let begins = |number: usize| survey.items.partition_point(|item| item.start < Time::ZERO + block * number as u64);
     let mut of: Vec<(usize, Vec<Slot>)> = (0..count).map(|number| (begins(number), Vec::new())).collect();
     let end = begins(count);
-    let total: f64 = weights.iter().map(|weight| *weight as f64).sum();
-    let target = factor * total * (duration.as_secs_f64() / survey.length.as_secs_f64());
+    let target = factor * survey.at_old_load(weights, duration);
     let mut orders: Vec<Stream> =
         (0..slots as u64).map(|slot| Stream::new(seed, Purpose::Resampling, 2 + slot)).collect();
     let mut taken: Vec<Vec<usize>> = vec![Vec::new(); slots];
@@ -439,6 +468,37 @@ mod tests {
 
     fn all(vectors: &[ConnectionVector]) -> Vec<(u64, Time)> {
         vectors.iter().map(|vector| (vector.id, vector.start)).collect()
+    }
+
+    /// Ten times as many connections a second in the first half: the load is that of the part, by each method that chooses.
+    #[test]
+    fn load_is_of_the_part_that_is_replayed() {
+        let mut vectors = workload(1_100);
+        for vector in &mut vectors {
+            let (id, late) = (vector.id, vector.id >= 1_000);
+            vector.start = Time::from_nanos(if late { 50_000 + (id - 1_000) * 500 } else { id * 50 } * 1_000_000);
+        }
+        let at = |secs| Time::ZERO + SECS(secs);
+        let all: Vec<_> = vectors.iter().map(|vector| (vector.id, vector.start)).collect();
+        for part in [at(0)..at(50), at(50)..at(100), at(40)..at(60)] {
+            let inside = |placed: &[(u64, Time)]| -> Vec<(u64, Time)> {
+                placed.iter().copied().filter(|(_, start)| part.contains(start)).collect()
+            };
+            let old = bytes(&vectors, &inside(&all));
+            let length = part.end.since(part.start);
+            for method in [Method::Thinning, Method::Poisson, Method::Blocks(SECS(5))] {
+                let scaling = Scaling { duration: length, ..scaling(method, 0.5) };
+                let survey = survey(&vectors).of_part(part.clone());
+                let plan = ScalingPlan::new(&survey, &scaling, 3).unwrap();
+                let placed: Vec<_> =
+                    all.iter().flat_map(|(id, at)| plan.starts(*id, *at).into_iter().map(|at| (*id, at))).collect();
+                let made = if method == Method::Thinning { inside(&placed) } else { placed };
+                let share = bytes(&vectors, &made) / old;
+                assert!((share - 0.5).abs() < 0.02, "{share} of {part:?} by {method:?}");
+            }
+        }
+        let nothing = survey(&vectors[..1_000]).of_part(at(50)..at(100));
+        assert_eq!(ScalingPlan::new(&nothing, &scaling(Method::Poisson, 0.5), 1).unwrap_err(), ScalingError::Empty);
     }
 
     #[test]

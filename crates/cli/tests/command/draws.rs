@@ -6,7 +6,7 @@ use flowloom::store::workload::{CaptureFacts, Provenance, TrafficFacts, Workload
 use flowloom::time::{Duration, Time};
 use serde_json::Value;
 
-use crate::support::Bench;
+use crate::support::{Bench, Traffic};
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/demo.pcap.gz");
 
@@ -103,6 +103,36 @@ fn the_direction_that_a_draw_misses_is_named() {
     let bytes = |field: &str| quieter[field].as_f64().unwrap();
     assert!(bytes("sent_bytes") > 5.0 * bytes("asked_bytes"), "{quieter}");
     assert_eq!(run["verdict"]["plausible"]["word"], "doubtful");
+}
+
+/// 20 connections a second in the first half of 20 s, and 2 in the second: half of the load is half of that of the part that runs.
+#[test]
+fn a_load_is_of_the_part_that_runs() {
+    let bench = Bench::new();
+    let millis = |n: u64| Duration::from_millis(n);
+    let starts = (0..200).map(|n| millis(100 + n * 50)).chain((0..20).map(|n| millis(10_300 + n * 490)));
+    let traffic = (1..).zip(starts).fold(Traffic::default(), |all, (id, start)| all.connection(id, start, 300, 6_000));
+    bench.file("c.pcap", &traffic.pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    for (keys, payload) in [
+        ("measure.duration = \"10s\"", 1_200_000.0),
+        // Connections in progress open in the first of these nine seconds.
+        ("workload.prefill = \"10s\"\nmeasure.duration = \"9s\"", 96_000.0),
+        ("", 1_320_000.0),
+    ] {
+        for method in ["thinning", "poisson", "blocks"] {
+            let block = if method == "blocks" { ", block = \"1s\"" } else { "" };
+            let load = format!("workload.load = {{ method = \"{method}\", factor = 0.5{block} }}");
+            bench.file("e.toml", format!("workload.source = \"w.parquet\"\n{load}\n{keys}\n").as_bytes());
+            let run = bench.json(&["run", "e.toml", "-o", "r", "--force", "--json"]);
+            assert!(!run["verdict"]["plausible"].to_string().contains("ask for"), "{method}, {keys}: {run}");
+            let facts: Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
+            let asked = facts["drawn_payload"]["from_right"]["asked_bytes"].as_f64().unwrap();
+            // What is drawn before a prefill has the same load.
+            let whole = if method != "thinning" && keys.contains("prefill") { 18.0 / 8.0 } else { 1.0 };
+            assert!((asked / payload / whole / 0.5 - 1.0).abs() < 0.05, "{method}, {keys}: {asked} of {payload}");
+        }
+    }
 }
 
 /// How long the record of [`long_flows`] is.

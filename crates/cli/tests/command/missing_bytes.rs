@@ -230,6 +230,37 @@ fn holes_are_doubted_where_they_are_replayed() {
     }
 }
 
+/// Ten connections in a conn.log of Zeek, each with a response of 20,000 bytes, so many of them missed, in packets of so many IP bytes.
+#[test]
+fn records_that_packets_did_not_carry_are_doubted() {
+    let bench = Bench::new();
+    let header = "#separator \\x09\n#unset_field\t-\n#path\tconn\n#fields\tts\tuid\tid.orig_h\tid.orig_p\tid.resp_h\tid.resp_p\tproto\t\
+                  duration\torig_bytes\tresp_bytes\tconn_state\tmissed_bytes\thistory\torig_pkts\torig_ip_bytes\tresp_pkts\tresp_ip_bytes\n";
+    for (name, missed, ip_bytes, missing) in [
+        ("missed.log", 15_000, 5_800, 150_000),
+        ("overstated.log", 0, 1_800, 190_000),
+        ("whole.log", 0, 20_800, 0),
+        ("little.log", 300, 20_500, 3_000),
+    ] {
+        let row = |n: u64| {
+            format!(
+                "{}\tC{n}\t10.0.0.{n}\t3000\t20.0.0.1\t80\ttcp\t2.0\t1000\t20000\tSF\t{missed}\tShADadFf\t10\t1400\t20\t{ip_bytes}\n",
+                1_700_000_000 + n
+            )
+        };
+        bench.file(name, (header.to_owned() + &(0..10).map(row).collect::<String>()).as_bytes());
+        let described = bench.json(&["describe", name, "--json"]);
+        let counted = payload(&described["workload"]["payload"]);
+        assert_eq!(counted, [210_000 - missing, missing, 0, 210_000], "{name}");
+        assert_eq!(bench.flowloom(&["describe", name]).out.contains("  missing     "), missing > 0, "{name}");
+        let run = bench.json(&["run", name, "-o", "r", "--force", "--json"]);
+        let plausible = &run["verdict"]["plausible"];
+        let word = if missing > 4_200 { "doubtful" } else { "yes" };
+        assert_eq!(plausible["word"], word, "{name}: {plausible}");
+        assert_eq!(plausible["reasons"].to_string().contains("captured without holes"), missing > 4_200, "{plausible}");
+    }
+}
+
 /// One of two connections has a hole and no end in the capture.
 #[test]
 fn what_is_left_out_is_not_replayed_as_seen() {

@@ -125,6 +125,12 @@ impl Load {
         self.duration.as_ref().map(|duration| duration.value)
     }
 
+    /// Whether the old load is that of all of the source: where bins are shuffled any of them may be replayed, and other starts bring another
+    /// part of it.
+    pub fn is_of_all(&self) -> bool {
+        self.shuffle.is_some() || self.method == Some(Method::StartTimes)
+    }
+
     /// The core's, for a workload whose busier direction offers `rate` bit/s of payload; the new one is for `duration` where nothing else is
     /// said.
     pub fn scaling(&self, rate: f64, duration: Duration) -> Scaling {

@@ -4,6 +4,7 @@
 //! load. The second writes vectors one by one; where new starts need sorting, what does not fit in memory waits on disk.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 
 use flowloom_core::play::TraceCut;
@@ -71,6 +72,9 @@ impl Starts {
         }
     }
 }
+
+/// Payload bit/s from the left and from the right of the link.
+type Rates = [f64; 2];
 
 /// A workload about to be made.
 pub struct Generation<'a> {
@@ -177,13 +181,14 @@ struct Surveyed {
 }
 
 impl Surveyed {
-    /// Nothing yet, of a workload of this length.
-    fn of(length: Duration) -> Surveyed {
+    /// Nothing yet, of a workload of this length of which this part is replayed.
+    fn of(length: Duration, part: Range<Duration>) -> Surveyed {
+        let times = Time::ZERO + part.start..Time::ZERO + part.end;
         Surveyed {
             rtts: Vec::new(),
             durations: Vec::new(),
-            meter: LoadMeter::new(length),
-            survey: Survey::new(length),
+            meter: LoadMeter::new(part.end - part.start),
+            survey: Survey::new(length).of_part(times),
             begun: Vec::new(),
             open: Vec::new(),
             sends_datagrams: false,
@@ -216,8 +221,10 @@ pub struct Made {
     pub before: Option<Load>,
     /// Its load.
     pub load: Load,
-    /// Payload bit/s that were asked for from each side of the link.
-    asked: Option<[f64; 2]>,
+    /// Payload bit/s from each side of the link that were asked for, and that it has.
+    asked: Option<[Rates; 2]>,
+    /// The part of the source that the load before is of, if it is not all of it.
+    part: Option<Range<Duration>>,
     /// What a reader of results should know of its model.
     pub remarks: Vec<String>,
 }
@@ -298,6 +305,14 @@ impl Generation<'_> {
         })
     }
 
+    /// The part of what there is, for `length`, that is replayed where nothing is changed: a load is in parts of its load.
+    fn part(&self, length: Duration) -> Range<Duration> {
+        let begin = self.workload.prefill_length();
+        let end = self.duration.map_or(length, |duration| duration.min(length));
+        let is_of_all = self.workload.load.as_ref().is_some_and(|load| load.is_of_all());
+        if is_of_all || begin >= end { Duration::ZERO..length } else { begin..end }
+    }
+
     /// The part of what its model draws that it is, if it is cut out of that.
     fn trace_cut(&self) -> Result<Option<TraceCut>, Error> {
         Ok(self.workload.trace_cut(self.length()?).filter(|_| self.workload.model.is_some()))
@@ -349,7 +364,8 @@ impl Generation<'_> {
     /// Learns what must be known of all connections before the first is written.
     fn surveyed(&self, model: Option<&SourceModel>, length: Duration, path: &Path) -> Result<Surveyed, Error> {
         let workload = self.workload;
-        let mut found = Surveyed::of(length);
+        let part = self.part(length);
+        let mut found = Surveyed::of(length, part.clone());
         if workload.load.is_none() && !workload.rtt.is_fitted() && self.variation.is_none() {
             return Ok(found);
         }
@@ -359,8 +375,16 @@ impl Generation<'_> {
                 found.rtts.extend(vector.min_rtt());
             }
             if workload.load.is_some() && self.counts(&vector) {
-                found.meter.add(&vector);
                 found.survey.add(&vector);
+                if part.contains(&vector.start.since(Time::ZERO)) {
+                    match part.start {
+                        Duration::ZERO => found.meter.add(&vector),
+                        begin => {
+                            let start = vector.start.before(begin);
+                            found.meter.add(&ConnectionVector { start, ..vector.clone() });
+                        }
+                    }
+                }
             }
             if self.variation == Some(Variation::Blocks) && self.counts(&vector) {
                 found.durations.extend(vector.duration());
@@ -411,6 +435,8 @@ impl Generation<'_> {
         let model = model.as_ref();
         let mut length = self.length()?;
         let (mut before, mut placement, mut asked, mut blocks) = (None, None, None, None);
+        let (part, mut counted_from) = (self.part(length), Time::ZERO);
+        let is_part = part != (Duration::ZERO..length);
         let borders = self.borders_of_load(length);
         let mut found = self.surveyed(model, length, path)?;
         if let Some(keys) = &workload.load {
@@ -421,6 +447,10 @@ impl Generation<'_> {
                     .hint("ask for less, for a shorter time, or by another method (docs/reference/models.md)")
             })?;
             length = planned.length();
+            if scaling.method == Method::Thinning {
+                // What starts before has another load, and what is drawn has the same.
+                counted_from += part.start;
+            }
             if scaling.counted == Counted::Bytes && scaling.method != Method::Starts {
                 asked = Some([LinkSide::Left, LinkSide::Right].map(|side| scaling.factor * load.payload_rate(side)));
             }
@@ -451,7 +481,9 @@ impl Generation<'_> {
             add_payload(&mut asked_bytes, &vector);
             cut.iter_mut().for_each(|cut| cut.add(&vector));
             for mut vector in self.changed(vector, &round_trips) {
-                add_payload(&mut drawn_bytes, &vector);
+                if asked.is_none() || (vector.start >= counted_from && self.counts(&vector)) {
+                    add_payload(&mut drawn_bytes, &vector);
+                }
                 vector.id = id;
                 id += 1;
                 tally.add(&vector);
@@ -462,10 +494,11 @@ impl Generation<'_> {
             }
         }
         let load = meter.finish();
-        if let Some(rates) = asked {
-            asked_bytes = rates.map(|rate| (rate * load.duration.as_secs_f64() / 8.0).round() as u64);
-            drawn_bytes = load.from.map(|from| from.payload);
-        }
+        let asked = asked.map(|rates: Rates| {
+            let seconds = load.duration.saturating_sub(counted_from.since(Time::ZERO)).as_secs_f64().max(1e-9);
+            asked_bytes = rates.map(|rate| (rate * seconds / 8.0).round() as u64);
+            [rates, drawn_bytes.map(|bytes| 8.0 * bytes as f64 / seconds)]
+        });
         let payload = DrawnPayload::new(asked_bytes, drawn_bytes);
         let mut provenance = self.provenance(before.as_ref(), &load)?;
         if let Some(cut) = cut {
@@ -476,7 +509,8 @@ impl Generation<'_> {
         let remarks = model.map_or_else(Vec::new, |model| model.remarks(load.duration));
         capture.warnings.extend(remarks.iter().cloned());
         let facts = writer.finish(facts.provenance, capture, &traffic).map_err(Error::new)?;
-        Ok(Made { blocks, payload, facts, before, load, asked, remarks })
+        let part = is_part.then_some(part);
+        Ok(Made { blocks, payload, facts, before, load, asked, part, remarks })
     }
 
     /// The connections at their new starts, in the order of these, with dense ids. Where these are new, flows that are not sent are left
@@ -665,14 +699,20 @@ impl Made {
     pub fn text(&self) -> String {
         let cut = trace_cut(&self.facts).map(|cut| (cut.words(), TraceCutFacts::share_words(cut.share())));
         let mut text = cut.map_or_else(String::new, |(how, before)| format!("  workload    {how}; {before}\n"));
+        let of = self.part.as_ref().map_or_else(String::new, |part| format!(" from {} to {}", part.start, part.end));
         for side in [LinkSide::Left, LinkSide::Right] {
-            let was =
-                self.before.map_or_else(String::new, |before| format!(", before {}", bits(before.payload_rate(side))));
+            let was = self
+                .before
+                .map_or_else(String::new, |before| format!(", before {}{of}", bits(before.payload_rate(side))));
+            // Of thinning in the part that is replayed; connections are on the link in proportion.
+            let whole = self.load.payload_rate(side);
+            let rate = self.asked.map_or(whole, |[_, made]| made[side as usize]);
+            let on_link = self.load.wire_rate(side) * if whole > 0.0 { rate / whole } else { 1.0 };
             text.push_str(&format!(
                 "  from {:<6} {} of payload{was}; about {} on the link\n",
                 side.word(),
-                bits(self.load.payload_rate(side)),
-                bits(self.load.wire_rate(side)),
+                bits(rate),
+                bits(on_link),
             ));
         }
         if let Some(hurst) = &self.load.arrivals {
@@ -687,7 +727,7 @@ impl Made {
     pub fn warnings(&self) -> Vec<Warning> {
         let busier = self.before.as_ref().map_or(LinkSide::Left, Load::busier);
         let missed = |from: LinkSide, is_missed: fn(f64) -> bool| {
-            let (asked, made) = (self.asked?[from as usize], self.load.payload_rate(from));
+            let [asked, made] = self.asked?.map(|rates| rates[from as usize]);
             (asked > 0.0 && is_missed(made / asked)).then_some(Warning::LoadMissed { from, made, asked })
         };
         let of_busier = missed(busier, |ratio| (ratio - 1.0).abs() > MISSED);

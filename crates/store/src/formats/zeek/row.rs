@@ -9,6 +9,9 @@ use super::super::error::Flaw;
 use super::super::notes::{Notes, Remark};
 use crate::formats::limits::MOST_BYTES;
 
+/// Bytes of the IP and TCP headers of a packet, at least.
+const HEADERS: u64 = 40;
+
 /// What a row says. `None` where it does not.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ConnRow {
@@ -59,7 +62,8 @@ impl ConnRow {
             initiator_rule: self.rule(),
             ..ConnectionVector::default()
         };
-        let syn = if protocol == Protocol::Tcp { self.syn_seen() } else { [false; 2] };
+        let is_tcp = protocol == Protocol::Tcp;
+        let (syn, missing) = if is_tcp { (self.syn_seen(), self.missing(bytes)) } else { ([false; 2], [0; 2]) };
         for side in Side::BOTH {
             let at = side as usize;
             let end = &mut vector.ends[side];
@@ -70,11 +74,11 @@ impl ConnRow {
             end.ip_bytes = self.ip_bytes[at];
             if bytes[at] > 0 {
                 let packets = self.packets[at].and_then(|count| u32::try_from(count).ok());
-                let packets = packets.filter(|_| protocol != Protocol::Tcp);
+                let packets = packets.filter(|_| !is_tcp);
                 vector.adus.push(Adu {
                     side,
                     bytes: bytes[at],
-                    missing_bytes: 0,
+                    missing_bytes: missing[at],
                     wait: None,
                     waiter: side,
                     seen: None,
@@ -86,7 +90,7 @@ impl ConnRow {
         if let [request, response] = &mut vector.adus[..] {
             request.waiter = response.side;
         }
-        if protocol == Protocol::Tcp {
+        if is_tcp {
             vector.close = self.close();
             vector.complete = syn.contains(&true) && vector.close != Close::NotSeen;
         }
@@ -105,6 +109,23 @@ impl ConnRow {
             }
         }
         Ok(bytes)
+    }
+
+    /// Of the payload of both ends of a TCP connection, what its packets did not carry. Of missed bytes beyond that nobody says which end
+    /// sent them: they count to the end that sent more.
+    fn missing(&self, bytes: [u64; 2]) -> [u64; 2] {
+        let beyond = |at: usize| {
+            let headers = self.packets[at].unwrap_or(0).saturating_mul(HEADERS);
+            self.ip_bytes[at].map_or(0, |ip_bytes| bytes[at].saturating_sub(ip_bytes.saturating_sub(headers)))
+        };
+        let mut missing = [beyond(0), beyond(1)];
+        let mut left = self.missed_bytes.unwrap_or(0).saturating_sub(missing[0].saturating_add(missing[1]));
+        for at in if bytes[0] > bytes[1] { [0, 1] } else { [1, 0] } {
+            let more = left.min(bytes[at] - missing[at]);
+            missing[at] += more;
+            left -= more;
+        }
+        missing
     }
 
     fn history_has(&self, letter: char) -> Option<bool> {
@@ -243,6 +264,36 @@ mod tests {
             assert!(vector.adus.iter().all(|adu| adu.wait.is_none() && adu.seen.is_none()));
             assert_eq!((vector.min_rtt(), vector.window(initiator)), (None, None), "nothing is invented");
         }
+    }
+
+    /// Missing bytes of both ends, of 1,000 and 20,000 bytes of payload.
+    #[test]
+    fn bytes_that_packets_did_not_carry_are_missing() {
+        let missing = |missed, packets, ip_bytes| {
+            let bytes = [Some(1_000), Some(20_000)];
+            let row =
+                ConnRow { proto: "tcp".into(), bytes, missed_bytes: missed, packets, ip_bytes, ..ConnRow::default() };
+            let vector = row.vector(1, &mut Notes::default()).unwrap().unwrap();
+            let payload = Side::BOTH.map(|side| vector.payload(side));
+            assert_eq!(payload.map(|of| of.replayed), [1_000, 20_000], "taken as stated");
+            assert_eq!(payload.map(|of| of.captured + of.missing), [1_000, 20_000]);
+            payload.map(|of| of.missing)
+        };
+        let (packets, whole) = ([Some(10), Some(20)], [Some(1_400), Some(20_800)]);
+        assert_eq!(missing(Some(0), packets, whole), [0, 0]);
+        assert_eq!(missing(None, [None; 2], [None; 2]), [0, 0]);
+        // The packets tell which end sent them.
+        assert_eq!(missing(Some(15_000), packets, [Some(1_400), Some(5_800)]), [0, 15_000]);
+        assert_eq!(missing(Some(600), packets, [Some(800), Some(20_800)]), [600, 0]);
+        assert_eq!(
+            missing(None, packets, [Some(1_400), Some(1_800)]),
+            [0, 19_000],
+            "more than they carried, nothing missed"
+        );
+        // They do not.
+        assert_eq!(missing(Some(15_000), [None; 2], [None; 2]), [0, 15_000]);
+        assert_eq!(missing(Some(20_500), packets, whole), [500, 20_000]);
+        assert_eq!(missing(Some(u64::MAX), packets, whole), [1_000, 20_000]);
     }
 
     #[test]

@@ -85,10 +85,11 @@ impl<W: Write> ZeekWriter<W> {
             Protocol::Udp => ("udp", 17, "-"),
             Protocol::Quic => ("udp", 17, "quic"),
         };
-        let missing = Side::BOTH
-            .into_iter()
-            .filter_map(|side| Some(ends[side].segments?.missing_bytes))
-            .reduce(u64::saturating_add);
+        let missing_of = |side| {
+            let missing = vector.payload(side).missing;
+            (missing > 0 || ends[side].segments.is_some()).then_some(missing)
+        };
+        let missing = Side::BOTH.into_iter().filter_map(missing_of).reduce(u64::saturating_add);
         let fields: [String; COLUMNS.len()] = [
             seconds(self.origin_ns.saturating_add(vector.start.as_nanos())),
             uid(vector.id),
