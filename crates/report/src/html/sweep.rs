@@ -206,7 +206,7 @@ fn effects(answer: &SweepAnswer) -> Markup {
         @if answer.axes.len() > 1 {
             section id="effects" {
                 h2 { "What each axis does" }
-                p class="intro" { code { (answer.objective) } ", over its value at the first value of the axis, with all values of the other axes." }
+                p class="intro" { code { (answer.objective) } ", over its value at the first value of the axis, over the combinations of the other axes that have both." }
                 (scrolled("Effects", &html! {
                     table class="numbers" {
                         (heads(["axis", "value", "ratio", "interval", "does it matter"]))
@@ -250,6 +250,7 @@ fn matters(matters: Matters) -> &'static str {
     match matters {
         Matters::Yes => "yes",
         Matters::No => "no, within the margin",
+        Matters::InParts => "at some values of the others",
         Matters::Undecided => "not decided",
     }
 }

@@ -90,6 +90,7 @@ pub(super) fn effects(answer: &SweepAnswer) -> Option<Picture> {
             let matters = match effect.matters {
                 Matters::Yes => "yes",
                 Matters::No => "no",
+                Matters::InParts => "in-parts",
                 Matters::Undecided => "undecided",
             };
             let ratio = level.ratio.map_or_else(String::new, plain);

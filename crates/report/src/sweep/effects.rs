@@ -38,6 +38,8 @@ pub enum Matters {
     Yes,
     /// They are within the margin of each other, whatever the values of the other axes.
     No,
+    /// They differ at some values of the other axes, and not in the mean.
+    InParts,
     /// Neither is shown.
     Undecided,
 }
@@ -47,8 +49,8 @@ pub enum Matters {
 pub struct LevelEffect {
     /// The value.
     pub level: String,
-    /// The objective with it over that with the first value: geometric mean over the variants that differ in this axis alone. Null where a value
-    /// is 0, which has no ratio.
+    /// The objective with it over that with the first value: geometric mean over the pairs of variants that differ in this axis alone. Null where
+    /// a value is 0, which has no ratio, and where there is no such pair.
     pub ratio: Option<f64>,
     /// Its interval, at the confidence of the look shared among the values of the axis; null where there is none.
     pub interval: Option<Interval>,
@@ -89,21 +91,19 @@ pub fn effects(grid: &Grid) -> Effects {
     }
 }
 
-/// The variants that differ in `axis` alone, each set in the order of its values; sets that lack a value are left out.
-fn strata(grid: &Grid, axis: usize) -> Vec<Vec<usize>> {
-    let levels = grid.axes[axis].points.len();
-    let others = |points: &[usize]| {
-        points.iter().enumerate().filter(|(at, _)| *at != axis).map(|(_, point)| *point).collect::<Vec<_>>()
+/// The pairs of variants that differ in `axis` alone, of which the first has the value `a` there and the second `b`: one for each
+/// combination of the other axes that has both.
+fn pairs_of(grid: &Grid, axis: usize, a: usize, b: usize) -> Vec<(usize, usize)> {
+    let others = |variant: &Variant| {
+        variant.points.iter().enumerate().filter(|(at, _)| *at != axis).map(|(_, point)| *point).collect::<Vec<_>>()
     };
-    let starts = grid.variants.iter().filter(|variant| variant.points[axis] == 0);
-    let stratum = |start: &super::grid::Variant| {
-        let rest = others(&start.points);
-        let at = |level| {
-            grid.variants.iter().position(|variant| variant.points[axis] == level && others(&variant.points) == rest)
-        };
-        (0..levels).map(at).collect::<Option<Vec<usize>>>()
-    };
-    starts.filter_map(stratum).collect()
+    let at = |level: usize| grid.variants.iter().enumerate().filter(move |(_, variant)| variant.points[axis] == level);
+    at(a)
+        .filter_map(|(one, variant)| {
+            let rest = others(variant);
+            at(b).find(|(_, other)| others(other) == rest).map(|(other, _)| (one, other))
+        })
+        .collect()
 }
 
 /// Seed by seed, the mean over `variants`.
@@ -115,48 +115,50 @@ fn mean_of(sample: &Sample, variants: impl Iterator<Item = usize> + Clone) -> Ve
 }
 
 fn axis_effect(grid: &Grid, sample: &Sample, axis: usize, known: bool) -> Option<AxisEffect> {
-    let strata = strata(grid, axis);
     let points = &grid.axes[axis].points;
-    if strata.is_empty() {
+    let levels = || (0..points.len()).flat_map(|a| (a + 1..points.len()).map(move |b| (a, b)));
+    let pairs: Vec<Vec<(usize, usize)>> =
+        levels().map(|(a, b)| pairs_of(grid, axis, a, b)).filter(|pairs| !pairs.is_empty()).collect();
+    if pairs.is_empty() {
         return None;
     }
-    let of_level: Vec<Vec<f64>> =
-        (0..points.len()).map(|level| mean_of(sample, strata.iter().map(|stratum| stratum[level]))).collect();
     let alpha = alpha(grid);
-    let pairs = points.len() * (points.len() - 1) / 2;
-    let between = |a: &[f64], b: &[f64]| Estimate::paired(a, b);
     let margin = sample.margin(grid.margin);
-    let any_differ = || {
-        (0..points.len()).any(|a| {
-            (a + 1..points.len()).any(|b| {
-                between(&of_level[a], &of_level[b])
-                    .is_some_and(|found| !found.interval(1.0 - alpha / pairs as f64).holds(0.0))
-            })
-        })
+    let values = |variant: usize| &sample.values[variant][..];
+    // Of two values of the axis, over all combinations of the others that have both.
+    let in_the_mean = |pairs: &[(usize, usize)]| {
+        let [a, b] = [0, 1].map(|which| mean_of(sample, pairs.iter().map(|pair| [pair.0, pair.1][which])));
+        Estimate::paired(&a, &b)
     };
-    // Each pair of each set is shown to be alike, so that each may take the whole probability.
-    let all_alike = || {
-        strata.iter().all(|stratum| {
-            stratum.iter().all(|a| {
-                stratum.iter().filter(|b| *b != a).all(|b| {
-                    between(&sample.values[*a], &sample.values[*b]).is_some_and(|found| found.least(alpha) > -margin)
-                })
-            })
-        })
+    let differs = |found: Option<Estimate>, among: usize| {
+        found.is_some_and(|found| !found.interval(1.0 - alpha / among as f64).holds(0.0))
+    };
+    let single = || pairs.iter().flatten().map(|(a, b)| Estimate::paired(values(*a), values(*b)));
+    let count = single().count();
+    // Each pair is shown to be alike, so that each may take the whole probability.
+    let is_alike = |(a, b): &(usize, usize)| {
+        [(a, b), (b, a)]
+            .into_iter()
+            .all(|(a, b)| Estimate::paired(values(*a), values(*b)).is_some_and(|found| found.least(alpha) > -margin))
     };
     let matters = match known {
-        true if all_alike() => Matters::No,
-        true if any_differ() => Matters::Yes,
+        true if pairs.iter().flatten().all(is_alike) => Matters::No,
+        true if pairs.iter().any(|of| differs(in_the_mean(of), pairs.len())) => Matters::Yes,
+        true if single().any(|found| differs(found, count)) => Matters::InParts,
         _ => Matters::Undecided,
     };
     let level = |level: usize| {
-        let estimate = between(&of_level[0], &of_level[level]);
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let pairs = pairs_of(grid, axis, 0, level);
+        let estimate = in_the_mean(&pairs);
+        let mean = |which: fn(&(usize, usize)) -> usize| {
+            let all = mean_of(sample, pairs.iter().map(which));
+            all.iter().sum::<f64>() / all.len() as f64
+        };
         LevelEffect {
             level: points[level].clone(),
-            ratio: sample.ratio(mean(&of_level[level]) - mean(&of_level[0])),
+            ratio: sample.ratio(mean(|pair| pair.1) - mean(|pair| pair.0)).filter(|_| !pairs.is_empty()),
             interval: estimate
-                .filter(|_| known)
+                .filter(|_| known && !pairs.is_empty())
                 .and_then(|estimate| sample.ratios(estimate.interval(1.0 - alpha / (points.len() - 1) as f64))),
         }
     };

@@ -120,12 +120,17 @@ fn axes(answer: &SweepAnswer) -> Vec<String> {
     let of_axis = |effect: &super::effects::AxisEffect| {
         let level = |level: &super::effects::LevelEffect| match level.ratio {
             Some(ratio) => format!("{} {}x", level.level, three_digits(ratio)),
-            None => format!("{} (no ratio: values are 0)", level.level),
+            None => format!("{} (no ratio)", level.level),
         };
         let levels: Vec<String> = effect.levels.iter().map(level).collect();
         match effect.matters {
             Matters::Yes => format!("{}: {} of the first value", effect.axis, levels.join(", ")),
             Matters::No => format!("{} does not matter (within {})", effect.axis, Unit::Share.show(answer.margin)),
+            Matters::InParts => format!(
+                "{}: {} of the first value in the mean, and it differs by the values of other axes",
+                effect.axis,
+                levels.join(", ")
+            ),
             Matters::Undecided => {
                 format!("{}: {} of the first value, not shown to differ", effect.axis, levels.join(", "))
             }

@@ -2,7 +2,7 @@
 
 use flowloom_report::statistics::Looks;
 use flowloom_report::sweep::{
-    Absent, Cell, Curve, Decision, Grid, GridAxis, Objective, SweepAnswer, Variant, sweep_text,
+    Absent, Cell, Curve, Decision, Grid, GridAxis, Matters, Objective, SweepAnswer, Variant, sweep_text,
 };
 use flowloom_report::verdict::Accounted;
 
@@ -138,6 +138,36 @@ fn pairs_are_compared_over_the_same_values_of_the_other_axes() {
     let answer = SweepAnswer::of(&grid(&axes, |points| points != [1, 1, 1] && points != [0, 0, 0], times));
     let pair = answer.effects.interactions.iter().find(|pair| pair.axes == ["a", "b"]).unwrap();
     assert!(pair.departure.is_none() && pair.means.iter().flatten().all(Option::is_none), "{pair:?}");
+}
+
+/// A queue is six times as fast at 105 % and alike at 2000 %, where alone all three queues are.
+#[test]
+fn an_axis_matters_where_a_combination_is_left_out() {
+    let axes: [(&str, &[&str]); 2] = [("queue", &["drop-tail", "pie", "fq-codel"]), ("rate", &["2000%", "105%"])];
+    let times = |points: &[usize], seed: u64| {
+        let time = if points[1] == 0 { 100.0 } else { [960.0, 300.0, 160.0][points[0]] };
+        Some(vec![("response_time_p50_ms", time * (1.0 + 0.01 * ((seed + points[0] as u64) % 5) as f64))])
+    };
+    let effects = SweepAnswer::of(&grid(&axes, |points| points != [1, 1], times)).effects;
+    let queue = &effects.axes[0];
+    assert_eq!((queue.axis.as_str(), queue.matters), ("queue", Matters::Yes));
+    let ratios: Vec<f64> = queue.levels.iter().map(|level| level.ratio.unwrap()).collect();
+    // The geometric mean of 1 and 160 / 960.
+    assert!((ratios[0] - 1.0).abs() < 0.02 && (ratios[1] - 0.408).abs() < 0.02, "{ratios:?}");
+}
+
+/// Each queue is ten times as fast at one of the rates.
+#[test]
+fn effects_that_cancel_are_told() {
+    let axes: [(&str, &[&str]); 2] = [("queue", &["drop-tail", "pie"]), ("rate", &["90%", "105%"])];
+    let times = |points: &[usize], seed: u64| {
+        let time = if points[0] == points[1] { 100.0 } else { 1_000.0 };
+        Some(vec![("response_time_p50_ms", time * (1.0 + 0.01 * ((3 * seed + points[0] as u64) % 5) as f64))])
+    };
+    let answer = SweepAnswer::of(&grid(&axes, |_| true, times));
+    assert_eq!(answer.effects.axes[0].matters, Matters::InParts);
+    let text = sweep_text(&answer, 120);
+    assert!(text.contains("of the first value in the mean, and it differs by the values of other axes"), "{text}");
 }
 
 #[test]
