@@ -6,7 +6,7 @@ use flowloom_report::compare::{
     Comparison, Found, Group, Options, Party, Rule, comparable, compare_group_with_original,
     compare_group_with_vectors, compare_groups, compare_parties,
 };
-use flowloom_report::other_bytes::{other_bytes, to_replay};
+use flowloom_report::other_bytes::{other_bytes, other_parts, to_replay};
 use flowloom_report::replications::worst_of_seeds;
 use flowloom_report::worst::WorstVerdict;
 use flowloom_report::{Run, Variant};
@@ -26,6 +26,8 @@ pub struct Compared {
     pub options: Options,
     /// The runs do not have the same bytes to replay: which, and by how much.
     pub other_bytes: Option<String>,
+    /// The runs replay different parts of their workload: which.
+    pub other_parts: Option<String>,
 }
 
 impl Compared {
@@ -58,7 +60,7 @@ pub fn compare(
     let statistics = rules.iter().flatten().filter_map(Rule::statistic).collect();
     let options = Options { statistics, ..options.clone() };
     let is_foreign = runs.iter().chain(against).any(|path| path.is_file() && may_be(path));
-    let mut other_bytes = None;
+    let (mut other_bytes, mut other_parts) = (None, None);
     let comparisons = match against {
         against if is_foreign => with_foreign(runs, against, &options)?,
         [] => {
@@ -67,19 +69,19 @@ pub fn compare(
             if let ([variant], [folder]) = (&mut variants[..], runs) {
                 load_adus(variant, folder)?;
             }
-            other_bytes = of_other_bytes(&variants);
+            (other_bytes, other_parts) = (of_other_bytes(&variants), of_other_parts(&variants));
             compare_variants(&variants, &options)?
         }
         reference => {
             let variants = [load_replications(reference)?, load_replications(runs)?];
-            other_bytes = of_other_bytes(&variants);
+            (other_bytes, other_parts) = (of_other_bytes(&variants), of_other_parts(&variants));
             compare_variants(&variants, &options)?
         }
     };
     let rules = rules.map(|rules| {
         comparisons.iter().flat_map(|comparison| rules.iter().map(|rule| rule.check(comparison))).collect()
     });
-    Ok(Compared { comparisons, rules, options, other_bytes })
+    Ok(Compared { comparisons, rules, options, other_bytes, other_parts })
 }
 
 /// Says that variants have other bytes to replay than the first.
@@ -87,6 +89,11 @@ fn of_other_bytes(variants: &[Variant]) -> Option<String> {
     let of = |variant: &Variant| variant.runs.iter().filter_map(to_replay).collect::<Vec<_>>();
     let (first, others) = variants.split_first()?;
     other_bytes((&first.name, &of(first)), others.iter().map(|other| (other.name.as_str(), of(other))))
+}
+
+/// Says that variants replay another part of their workload than the first.
+fn of_other_parts(variants: &[Variant]) -> Option<String> {
+    other_parts(variants.iter().flat_map(|variant| &variant.runs))
 }
 
 fn read_rules(file: &Path) -> Result<Vec<Rule>, Error> {

@@ -699,7 +699,7 @@ impl Warning {
                 counted(*packets, "packet"),
             ),
             Warning::CapturedTwice { packets, share } => format!(
-                "captured more than once: {} ({} %) are copies of others, and count in throughput, load and flows of datagrams",
+                "captured more than once: {} ({} % of those with data that can be told) are copies of others, and count in throughput, load and flows of datagrams",
                 counted(*packets, "packet"),
                 three_digits(100.0 * share)
             ),

@@ -66,8 +66,8 @@ pub struct Facts {
     /// The payload that was to be drawn and was; null of workloads that nothing asks a payload of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drawn_payload: Option<DrawnPayload>,
-    /// Payload bytes of the TCP connections of the workload that the run began, as it was to replay them; null where only sources sent, and
-    /// in runs of earlier versions.
+    /// Payload bytes of the TCP connections of the workload that the run began before the end of its window, as it was to replay them; null
+    /// where only sources sent, and in runs of earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_replay_bytes: Option<u64>,
     /// How the workload was cut out of a longer one; null of workloads that were not.
@@ -78,6 +78,9 @@ pub struct Facts {
     pub of_model: bool,
     /// What the original was; null if the workload has none.
     pub original: Option<Original>,
+    /// When the last event of the run happened, in nanoseconds from its start; null in runs of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_ns: Option<u64>,
     /// Events served; null where there is no simulator.
     pub events: Option<u64>,
     /// Packets that waited in the queues of the monitored link, or were on it before its monitor, when the run ended; null in runs of earlier
@@ -404,6 +407,9 @@ pub struct Original {
     /// The same of those that began in the window; absent where these are all, and of runs of earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_payload: Option<PayloadFacts>,
+    /// Where the run begins in the workload, in nanoseconds: after what `workload.prefill` goes through.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub begin_ns: u64,
     /// What of the whole original is not replayed: reason and count.
     pub set_aside: BTreeMap<String, u64>,
     /// Bytes of that, by the same reasons: payload of connections and flows, length on the wire of packets. Of a workload that was drawn
@@ -440,6 +446,9 @@ fn is_usual(choice: &HurstChoice) -> bool {
 
 /// What [`ClassFacts::kind`] says of the workload's classes.
 const WORKLOAD: &str = "workload";
+
+/// What [`ClassFacts::name`] says of the workload's datagrams.
+pub const DATAGRAMS: &str = "datagrams";
 
 /// What [`ClassFacts::kind`] says of the workload's datagrams.
 pub const AS_SEEN: &str = "UDP and QUIC of the workload, as seen";

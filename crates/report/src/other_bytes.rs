@@ -1,4 +1,7 @@
-//! Runs beside each other that do not have the same bytes to replay: what differs between them is not only what was varied (methods B.5).
+//! Runs beside each other that do not have the same bytes to replay, or not the same part of their workload: what differs between them is
+//! not only what was varied (methods B.5).
+
+use flowloom_core::time::Duration;
 
 use crate::metric::Unit;
 use crate::run::Run;
@@ -7,15 +10,33 @@ use crate::run::Run;
 const MOST_APART: f64 = 0.01;
 
 /// What may help.
-pub const REMEDY: &str =
-    "structures of a model carry the same bytes with workload.cut = \"trace\" (docs/reference/models.md)";
+pub const REMEDY: &str = "replay the same part of the workload (measure.duration, measure.window, workload.prefill); structures of a model \
+                          carry the same bytes with workload.cut = \"trace\" (docs/reference/models.md)";
 
-/// Payload of a run: its seed, and the bytes that it was to replay.
+/// What may help where parts differ.
+pub const REMEDY_OF_PARTS: &str = "give both the same workload.prefill, or compare each with its original";
+
+/// Payload of a run: its seed, and the bytes that it was to replay by the end of its window.
 pub type ToReplay = (u64, u64);
 
 /// What a run was to replay, if it had a workload.
 pub fn to_replay(run: &Run) -> Option<ToReplay> {
     Some((run.facts.seed, run.facts.to_replay_bytes?))
+}
+
+/// Says which of `runs` has results of another part of a captured workload than the first; `None` if none has. Runs that are compared have the
+/// same window: what differs is where they begin in the workload.
+pub fn other_parts<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Option<String> {
+    let part = |run: &'a Run| {
+        let original = run.facts.original.as_ref().filter(|_| !run.facts.of_model)?;
+        let (start, end) = run.measurements.window;
+        let [from, to] = [start, end].map(|at| at.since(Default::default()) + Duration::from_nanos(original.begin_ns));
+        Some((run.name.as_str(), original.begin_ns, format!("{from} to {to}")))
+    };
+    let mut parts = runs.into_iter().filter_map(part);
+    let (name, begin, first) = parts.next()?;
+    let (other, _, there) = parts.find(|(_, there, _)| *there != begin)?;
+    Some(format!("parts differ: {other} replays {there} of its workload, {name} {first}"))
 }
 
 /// Says which of `others` have other bytes to replay than what they are set beside, each with the same seed; `None` if none has, or no

@@ -124,8 +124,8 @@ pub struct Measurements {
     exchanges: Exchanges,
     /// The last exchange that the capture's end cut: its connection, and its place in it.
     cut_by_capture: Option<(u64, u32)>,
-    /// Connections with a response time, by point, and the last that was counted.
-    responding: [(u64, Option<u64>); 3],
+    /// Connections that began in the window and have a response time, or a bound of one; by point.
+    responding: [Vec<u64>; 3],
     /// The latest time that the tables hold.
     last_seen: Time,
     /// Nanoseconds: response times at the endpoints from when requests should have been sent, where that is known.
@@ -433,8 +433,10 @@ impl Measurements {
         let class = self.class(row.connection).filter(|(class, _)| class.pattern == Pattern::Sequential);
         if let Some((class, began)) = class.filter(|(_, began)| self.holds(start) || (*began && row.epoch == 0)) {
             self.response_times.add(row.point, response.as_nanos(), class);
-            let (connections, last) = &mut self.responding[row.point as usize];
-            *connections += u64::from(began && last.replace(row.connection) != Some(row.connection));
+            let responding = &mut self.responding[row.point as usize];
+            if began && responding.last() != Some(&row.connection) {
+                responding.push(row.connection);
+            }
             self.intended.extend(row.intended.map(|intended| (start + response).since(intended).as_nanos()));
         }
     }
@@ -595,21 +597,27 @@ impl Measurements {
             for Begun { connection, at, with_connection } in exchanges.unfinished(*point) {
                 let Some((class, began)) = self.class(connection) else { continue };
                 if self.holds(at) || (began && with_connection) {
+                    self.responding[*point as usize].extend(began.then_some(connection));
                     self.response_times.add_unfinished(*point, self.last_seen.since(at), class);
                 }
             }
         }
+        for responding in &mut self.responding {
+            responding.sort_unstable();
+            responding.dedup();
+        }
     }
 
-    /// The share of the connections of the window that `metric` has values of at `point`; those of the whole link are of all of them.
-    pub fn share_with(&self, metric: Metric, point: Point) -> f64 {
+    /// Of how many connections of the window `metric` has values at `point`, or bounds of them, and how many there are; those of the whole
+    /// link are of all of them.
+    pub fn count_with(&self, metric: Metric, point: Point) -> [u64; 2] {
         let connections = match metric {
             Metric::Duration => self.durations.sample(point, |_| true).len() as u64,
-            Metric::ResponseTime => self.responding[point as usize].0,
+            Metric::ResponseTime => self.responding[point as usize].len() as u64,
             Metric::RoundTripTime => self.round_trip_times.sample(point, |_| true).len() as u64,
-            _ => return 1.0,
+            _ => return [1, 1],
         };
-        connections as f64 / self.outcomes.started().max(1) as f64
+        [connections, self.outcomes.started()]
     }
 
     /// Values of `metric` at `point`, of connections of the kinds that `of` accepts; series are of all connections.

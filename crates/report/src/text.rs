@@ -409,9 +409,10 @@ fn preamble(runs: &[&Run]) -> Vec<(String, String)> {
         .collect();
     how.push(format!("seed {}", run.facts.seed));
     if let Some(wall) = run.host.wall_ns.filter(|&wall| wall > 0) {
-        // The run covers at least what comes before the window's end.
-        let before = measured.window.0.since(Time::ZERO);
-        let factor = (before + measured.observed()).as_nanos() as f64 / wall as f64;
+        // The run covers at least what comes before the window's end; without the jumps of its clock, if it has any.
+        let before = measured.window.0.since(Time::ZERO) + measured.observed();
+        let to_its_end = run.facts.end_ns.filter(|_| !measured.has_clock_jumps()).map(Duration::from_nanos);
+        let factor = to_its_end.unwrap_or(before).max(before).as_nanos() as f64 / wall as f64;
         let factor = if factor < 1e3 { three_digits(factor) } else { thousands(factor.round() as u64) };
         how.push(format!("wall {}, {factor}x real time", Duration::from_nanos(wall)));
     }
@@ -632,6 +633,12 @@ fn links(text: &mut String, run: &Run) {
     let links = run.facts.topology.as_ref().map_or(&[][..], |topology| &topology.links);
     if links.iter().all(|link| link.monitored) {
         return;
+    }
+    let (start, end) = run.measurements.window;
+    // The little that is under way at the end of a window makes no difference.
+    let with_little_more = end + end.since(Time::ZERO) / 10;
+    if start > Time::ZERO || run.facts.end_ns.is_some_and(|end| Time::from_nanos(end) > with_little_more) {
+        text.push_str("offered and dropped over the whole run, the rest in the window:\n");
     }
     let _ = writeln!(
         text,

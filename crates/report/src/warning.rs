@@ -5,6 +5,7 @@ use serde::Serialize;
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
 
+use crate::facts::DATAGRAMS;
 use crate::metric::Unit;
 use crate::words::{counted, thousands};
 
@@ -323,18 +324,23 @@ fn other_payload(asked_bytes: u64, sent_bytes: u64, from_side: Option<&str>) -> 
 
 /// Datagrams of a class that have not ended, with their share.
 fn waiting(class: &str, datagrams: u64, share: &str) -> String {
-    let datagrams = counted(datagrams, "datagram");
+    let (class, datagrams) = (sender(class), counted(datagrams, "datagram"));
     format!(
         "{datagrams} of {class} ({share}) were on their way when the run ended: they count neither as arrived nor as lost"
     )
+}
+
+/// Whose datagrams those of a class are: the workload's are a class of their own.
+fn sender(class: &str) -> &str {
+    if class == DATAGRAMS { "the workload" } else { class }
 }
 
 /// Packets that are copies, with their share.
 fn captured_twice(packets: u64, share: &str) -> String {
     let packets = counted(packets, "packet");
     format!(
-        "doubtful: {packets} ({share}) of the original are copies of others; its throughput and load count them, and flows of datagrams \
-         are sent with them"
+        "doubtful: {packets} of the original ({share} of those with data that can be told) are copies of others; its throughput and load \
+         count them, and flows of datagrams are sent with them"
     )
 }
 
@@ -475,7 +481,7 @@ impl Warning {
                 long_round_trips(class, &percent(share), *round_trip_ns, *first_timeout_ns)
             }
             Warning::DroppedDatagrams { class, share, link } => {
-                format!("overload: {}", dropped(&format!("datagrams of {class}"), *share, link.as_deref()))
+                format!("overload: {}", dropped(&format!("datagrams of {}", sender(class)), *share, link.as_deref()))
             }
             Warning::UnseenPayload { acknowledged_bytes } => format!(
                 "doubtful: {} of acknowledged payload are not replayed: of the sides that sent them no data was captured",
@@ -557,9 +563,9 @@ impl Warning {
                 Some("remove copies from the capture (editcap -w 0.005), and extract it again")
             }
             Warning::ShortWindow { .. } => Some("make measure.window longer"),
-            Warning::OtherPayload { from_side: None, .. } => {
-                Some("capture without losses, or leave out what is missing with --missing skip")
-            }
+            Warning::OtherPayload { from_side: None, .. } => Some(
+                "capture without losses, or leave out what is missing with --missing skip; of records of flows, take the capture itself",
+            ),
             Warning::OtherPayload { from_side: Some(_), .. } => Some(
                 "check workload.load and workload.structure; where few connections carry most of the payload, use a longer capture",
             ),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use flowloom::report::explain::explanation_text;
+use flowloom::report::other_bytes::{REMEDY, REMEDY_OF_PARTS};
 use flowloom::report::text;
 use flowloom::results::{load_variants, write_report};
 use flowloom::targets::check_target;
@@ -31,8 +32,9 @@ pub fn run(args: &args::Compare, manner: Manner) -> Result<Exit, Error> {
     if let (Some(page), Some(variants)) = (&args.html, of_page) {
         write_report(&variants, page, args.force, interrupt::stop())?;
     }
-    if let Some(cause) = &compared.other_bytes {
-        manner.warn(cause, Some(flowloom::report::other_bytes::REMEDY));
+    let (bytes, parts) = (compared.other_bytes.as_ref(), compared.other_parts.as_ref());
+    for (cause, remedy) in [(parts, REMEDY_OF_PARTS), (bytes, REMEDY)] {
+        cause.into_iter().for_each(|cause| manner.warn(cause, Some(remedy)));
     }
     if args.json {
         let mut object = json!({
@@ -45,6 +47,9 @@ pub fn run(args: &args::Compare, manner: Manner) -> Result<Exit, Error> {
         }
         if let Some(cause) = &compared.other_bytes {
             object["other_bytes"] = json!(cause);
+        }
+        if let Some(cause) = &compared.other_parts {
+            object["other_parts"] = json!(cause);
         }
         output::json(&object)?;
     } else if !manner.quiet && !manner.gives_way {

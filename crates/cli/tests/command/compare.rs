@@ -268,3 +268,45 @@ fn a_model_is_compared_with_its_vectors() {
     let run: serde_json::Value = serde_json::from_slice(&std::fs::read(bench.path("r/run.json")).unwrap()).unwrap();
     assert_eq!(run["verdict"]["fidelity"]["word"], "not compared");
 }
+
+/// Runs of one window have the same bytes to replay, however long they go on behind it; with another prefill they replay another part.
+#[test]
+fn parts_of_a_capture_are_told() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(100).pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    let keys = [
+        ("long", "measure = { window = [\"1s\", \"3s\"] }"),
+        ("short", "measure = { window = [\"1s\", \"3s\"], duration = \"3s\" }"),
+        ("late", "measure = { window = [\"1s\", \"3s\"] }\nworkload.prefill = \"2s\""),
+    ];
+    for (name, keys) in keys {
+        bench.file("e.toml", format!("workload.source = \"w.parquet\"\n{keys}\n").as_bytes());
+        bench.flowloom(&["run", "e.toml", "-o", name]).succeeded();
+    }
+    let compared = bench.json(&["compare", "long", "short", "--json"]);
+    assert!(compared.get("other_bytes").is_none() && compared.get("other_parts").is_none(), "{compared}");
+    let compared = bench.json(&["compare", "long", "late", "--json"]);
+    let told = "parts differ: late replays 2.00 s to 4.00 s of its workload, long 1.00 s to 3.00 s";
+    assert_eq!(compared["other_parts"], told);
+    let said = bench.flowloom(&["compare", "long", "late"]);
+    assert!(said.err.contains("warning: parts differ: ") && said.err.contains("workload.prefill"), "{}", said.err);
+}
+
+/// Sources alone have no connections of a workload to compare.
+#[test]
+fn sources_alone_have_no_active_connections() {
+    let bench = Bench::new();
+    for (name, rate) in [("one", "800kbit"), ("two", "400kbit")] {
+        let text = format!(
+            "[[sources]]\nname = \"c\"\nkind = \"cbr\"\nrate = \"{rate}\"\npayload = \"958b\"\nrtt = \"20ms\"\n\
+             [measure]\nduration = \"20s\"\nwindow = [\"5s\", \"15s\"]\n[network]\nbottleneck = {{ rate = \"1mbit\" }}\n"
+        );
+        bench.file(&format!("{name}.toml"), text.as_bytes());
+        bench.flowloom(&["run", &format!("{name}.toml"), "-o", name]).succeeded();
+    }
+    let comparison = &bench.json(&["compare", "one", "two", "--json"])["comparisons"][0];
+    let text = bench.flowloom(&["compare", "one", "two"]).out;
+    assert!(!text.contains("\nactive connections") && !text.contains("  active connections"), "{text}");
+    assert_eq!(comparison["left_out"]["active_connections"], "no workload in either, and so no connections");
+}

@@ -111,6 +111,12 @@ fn a_folder_of_seeds_is_told_as_one() {
     let swept = bench.flowloom(&["sweep", "e.toml", "--vary", "queue=drop-tail,fq-codel", "-o", "w"]);
     let swept = swept.succeeded().out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(swept.contains(&bytes) && swept.contains(" (all seeds of drop-tail)"), "{bytes}: {swept}");
+    // Each connection has one exchange, which ended or has a bound: both metrics rest on all connections of all seeds.
+    bench.flowloom(&["run", "e.toml", "-o", "t", "--rate", "20kbit"]).succeeded();
+    let compared = bench.json(&["compare", "s", "t", "--json"]);
+    let card = compared["comparisons"][0]["card"].as_array().unwrap();
+    let rests = |metric: &str| card.iter().find(|score| score["metric"] == metric).map(|score| &score["share"]);
+    assert_eq!((rests("response_time"), rests("duration")), (Some(&1.0.into()), Some(&1.0.into())), "{card:?}");
 }
 
 /// An ARP packet, of which no link carries traffic, and forty days later the connections.

@@ -51,7 +51,7 @@ pub struct Driven {
 pub struct Noticed {
     /// Their payload, as the run has it to send.
     pub payload: KeptPayload,
-    /// Payload bytes of all connections that the run begins, of its window or not.
+    /// Payload bytes of all connections that the run begins before the end of its window, in the window or before it.
     pub to_replay_bytes: u64,
     /// Connections of which only totals are known.
     pub totals_only: u64,
@@ -78,9 +78,11 @@ impl Drive<'_> {
         let Drive { setup, config, live, hosts, sources, progress, reserve } = self;
         let window = setup.window(config.seed);
         let mut noticed = Noticed::default();
+        // What starts behind the window changes no result.
+        let until = config.window.min(Duration::from_nanos(window.end));
         let placed = setup.senders.placed(vectors, config).inspect(|placed| {
             let Ok(Placed { vector, .. }) = placed else { return };
-            if vector.protocol == Protocol::Tcp && vector.start.since(Time::ZERO) < config.window {
+            if vector.protocol == Protocol::Tcp && vector.start.since(Time::ZERO) < until {
                 let bytes = Side::BOTH.map(|side| vector.bytes(side));
                 noticed.to_replay_bytes = sum([noticed.to_replay_bytes, bytes[0], bytes[1]]);
             }

@@ -89,6 +89,9 @@ pub fn of_load(experiment: &Experiment, source: &Source, datagrams: bool) -> Str
         None if source.is_draw(experiment.run.variation()) => {
             format!("{rate} of the mean of what has its starts moved")
         }
+        None if experiment.measure.window.is_some() => {
+            format!("{rate} of the mean of the whole original, not of the window")
+        }
         None => format!("{rate} of the mean"),
     };
     match busiest_second(traffic, datagrams, part.as_ref()) {

@@ -8,7 +8,7 @@ use flowloom_core::record::PacketRecord;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, Side};
-use flowloom_report::facts::{AS_SEEN, ClassFacts, LinkFacts, PROBES, SharingFacts};
+use flowloom_report::facts::{AS_SEEN, ClassFacts, DATAGRAMS, LinkFacts, PROBES, SharingFacts};
 use flowloom_sim::{Class, Classed, Config, DatagramFlow, Summary, Traced, Way};
 
 use crate::error::{Error, KeyError};
@@ -27,9 +27,6 @@ pub struct Senders<'a> {
     /// The class of probes, if there are some, and the side of the bottleneck that their sender is on.
     probe: Option<(u16, LinkSide)>,
 }
-
-/// What results call the datagrams of the workload.
-const DATAGRAMS: &str = "datagrams";
 
 /// A packet as a capture has it: datagrams have the addresses of their vector, which are those of no TCP connection.
 pub fn captured(packet: &PacketRecord) -> PacketRecord {

@@ -75,6 +75,9 @@ pub enum Missing {
     /// It has none after what does not fit was left out.
     #[error("no values")]
     Everywhere,
+    /// Only sources send in either.
+    #[error("no workload in either, and so no connections")]
+    NoWorkload,
     /// Neither side has any.
     #[error("no values in either")]
     InEither,

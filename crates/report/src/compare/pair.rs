@@ -118,6 +118,13 @@ impl<'a> Pair<'a> {
         if metric.is_series() && [&self.reference, &self.other].iter().any(|side| side.has_clock_jumps()) {
             return Err(Missing::ClockJumps);
         }
+        if metric == Metric::ActiveConnections
+            && [&self.reference, &self.other]
+                .iter()
+                .all(|side| side.runs.iter().all(|run| run.facts.has_only_sources()))
+        {
+            return Err(Missing::NoWorkload);
+        }
         let samples = self.samples(metric, of);
         let [a, b] = [Sample::pooled(&samples[0]), Sample::pooled(&samples[1])];
         // The original, or the vectors.
@@ -132,8 +139,11 @@ impl<'a> Pair<'a> {
         if metric.is_series() && self.reference.runs.len() == 1 && self.other.runs.len() == 1 {
             difference.series = self.series_distance(metric);
         }
+        // Of all replications together, as the values are.
         let share = |side: &Side<'_>| {
-            side.runs.iter().map(|run| run.measurements.share_with(metric, side.point)).fold(1.0, f64::min)
+            let counts = side.runs.iter().map(|run| run.measurements.count_with(metric, side.point));
+            let [with, of] = counts.fold([0, 0], |[with, of], [more, all]| [with + more, of + all]);
+            with as f64 / of.max(1) as f64
         };
         difference.share = Some(share(&self.reference).min(share(&self.other)));
         let known = self.known(metric, &samples, options);
