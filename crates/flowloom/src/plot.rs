@@ -7,8 +7,8 @@ use flowloom_store::staged;
 
 use crate::context::Stop;
 use crate::error::{Error, nearest};
-use crate::results::load_variants;
-use crate::sweep::{is_sweep, load_sweep};
+use crate::results::{is_sweep, load_variants};
+use crate::sweep::load_sweep;
 use crate::targets::{check_target, is_standard_output, write_page};
 
 /// What is drawn, how, and where it goes.

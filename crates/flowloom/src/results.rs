@@ -14,6 +14,14 @@ use crate::targets::write_page;
 /// The numbers of a cell of a sweep, in its folder.
 pub(crate) const CELL_FILE: &str = "cell.json";
 
+/// What a sweep asks, in its folder.
+pub(crate) const SWEEP_FILE: &str = "sweep.json";
+
+/// Whether `folder` is that of a sweep.
+pub fn is_sweep(folder: &Path) -> bool {
+    folder.join(SWEEP_FILE).is_file()
+}
+
 /// The report inside a run folder.
 pub const REPORT_FILE: &str = "report.html";
 
@@ -162,8 +170,14 @@ fn first_difference(a: &toml::Value, b: &toml::Value) -> Option<String> {
 
 fn load_variant(folder: &Path) -> Result<Variant, Error> {
     let found = RunFolder::open_all(folder).map_err(|error| {
-        let is_other = matches!(error, RunFolderError::NotARun { .. });
-        Error::new(error).hint_if(is_other.then_some("give the folder that `flowloom run -o FOLDER` wrote"))
+        let hint = match error {
+            RunFolderError::NotARun { .. } if is_sweep(folder) => Some(
+                "it is a sweep: `flowloom plot` draws it, its report.html is its answer, and its runs are in cells/",
+            ),
+            RunFolderError::NotARun { .. } => Some("give the folder that `flowloom run -o FOLDER` wrote"),
+            _ => None,
+        };
+        Error::new(error).hint_if(hint)
     })?;
     if found.is_empty() {
         return Err(Error::new(format_args!("{}: none of its seeds was run", folder.display()))

@@ -447,9 +447,6 @@ fn is_usual(choice: &HurstChoice) -> bool {
 /// What [`ClassFacts::kind`] says of the workload's classes.
 const WORKLOAD: &str = "workload";
 
-/// What [`ClassFacts::name`] says of the workload's datagrams.
-pub const DATAGRAMS: &str = "datagrams";
-
 /// What [`ClassFacts::kind`] says of the workload's datagrams.
 pub const AS_SEEN: &str = "UDP and QUIC of the workload, as seen";
 

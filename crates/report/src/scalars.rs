@@ -584,7 +584,8 @@ pub const QUANTITIES: [Quantity; 66] = {
             |s, q| Found::bins(s.rate(q, 5000), |one| one.bits_per_second.cov),
         ),
         of("packet_rate_mean_pps", PacketsPerSecond, Neither, Direction, "mean rate of packets on the link", |s, q| {
-            Found::bins(s.rate(q, 1_000), |one| one.packets_per_second.mean)
+            // Of the narrowest bins, which leave out the least at the end of the window.
+            Found::bins(s.rate(q, 10), |one| one.packets_per_second.mean)
         }),
         of(
             "packet_rate_sd_10ms_pps",

@@ -5,9 +5,8 @@ use serde::Serialize;
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
 
-use crate::facts::DATAGRAMS;
 use crate::metric::Unit;
-use crate::words::{counted, thousands};
+use crate::words::{DATAGRAMS, counted, thousands};
 
 /// Why TCP gives up.
 pub(crate) const GAVE_UP: &str = "no acknowledgement for any retry (15 of data, 6 of a SYN)";

@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthChar;
 
+/// The name of the class of datagrams of the workload.
+pub const DATAGRAMS: &str = "datagrams";
+
 /// A count with its thousands set apart: `82,582`.
 pub fn thousands(count: u64) -> String {
     let digits = count.to_string();

@@ -8,7 +8,8 @@ use flowloom_core::record::PacketRecord;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
 use flowloom_core::workload::{ConnectionVector, LinkSide, Protocol, Side};
-use flowloom_report::facts::{AS_SEEN, ClassFacts, DATAGRAMS, LinkFacts, PROBES, SharingFacts};
+use flowloom_report::facts::{AS_SEEN, ClassFacts, LinkFacts, PROBES, SharingFacts};
+use flowloom_report::words::DATAGRAMS;
 use flowloom_sim::{Class, Classed, Config, DatagramFlow, Summary, Traced, Way};
 
 use crate::error::{Error, KeyError};

@@ -149,9 +149,13 @@ impl<'a> Cells<'a> {
     /// How many of `wanted` will be run: they are not there, and are not known to fail.
     ///
     /// # Errors
-    /// An input that cannot be read.
+    /// An input that cannot be read; a requested stop.
     pub fn to_run(&self, wanted: &[Wanted]) -> Result<usize, Error> {
         let is_missing = |wanted: &Wanted| {
+            // Each takes milliseconds, and there may be a hundred thousand.
+            if self.context.is_stopped() {
+                return Err(self.interrupted());
+            }
             let (id, ..) = self.named(*wanted)?;
             Ok(self.store.cell(&id).is_none() && self.store.failure(&id).is_none())
         };
@@ -177,12 +181,16 @@ impl<'a> Cells<'a> {
         });
         let found = found.into_iter().collect::<Result<Vec<Found>, Error>>()?;
         if found.len() < wanted.len() {
-            let (run, kept) = self.counts();
-            return Err(Error::interrupted("interrupted: the sweep is not complete")
-                .note(format_args!("{} cells are in {}", run + kept, self.store.folder().display()))
-                .hint("the same command goes on where it ended"));
+            return Err(self.interrupted());
         }
         Ok(found)
+    }
+
+    fn interrupted(&self) -> Error {
+        let (run, kept) = self.counts();
+        Error::interrupted("interrupted: the sweep is not complete")
+            .note(format_args!("{} cells are in {}", run + kept, self.store.folder().display()))
+            .hint("the same command goes on where it ended")
     }
 
     /// What is run for a cell.

@@ -37,7 +37,7 @@ use crate::run::workloads::{is_made, of_seeds};
 pub use budget::Budget;
 pub use id::RESULTS_VERSION;
 pub use options::SweepOptions;
-pub use saved::{is_sweep, load_sweep};
+pub use saved::load_sweep;
 
 use cells::{Cells, Wanted};
 use question::Question;

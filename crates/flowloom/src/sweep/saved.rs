@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, nearest};
 
 use super::cells::{Names, Wanted};
-use super::store::{GRID_FILE, SWEEP_FILE, cannot, read_cell};
+use super::store::{GRID_FILE, cannot, read_cell};
 
 const FORMAT: &str = "sweep-grid";
 const VERSION: u64 = 1;
@@ -91,11 +91,6 @@ fn saved(cell: &Result<Cell, Absent>, variant: usize, names: &Names) -> SavedCel
         }
         Err(Absent { seed, why }) => SavedCell { seed: *seed, cell: None, missing: Some(why.clone()) },
     }
-}
-
-/// Whether `folder` is that of a sweep.
-pub fn is_sweep(folder: &Path) -> bool {
-    folder.join(SWEEP_FILE).is_file()
 }
 
 /// Up to three cells in the folder `cells` whose names are most like `name`.

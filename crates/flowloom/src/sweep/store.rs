@@ -31,15 +31,13 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::experiment::Tables;
 use crate::json::versioned;
-use crate::results::{CELL_FILE, REPORT_FILE};
+use crate::results::{CELL_FILE, REPORT_FILE, SWEEP_FILE};
 use crate::run::Ran;
 
 use super::id::RESULTS_VERSION;
 use super::options::SweepOptions;
 use super::question::Question;
 
-/// The question of a sweep, in its folder.
-pub const SWEEP_FILE: &str = "sweep.json";
 /// Which cell is whose, in the folder of a sweep that has an answer.
 pub const GRID_FILE: &str = "grid.json";
 /// Locked by every sweep in the folder as long as it goes on.

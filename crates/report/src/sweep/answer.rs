@@ -268,10 +268,13 @@ impl SweepAnswer {
         let values = |variant: usize| self.shown(variant, &self.objective).unwrap_or_else(|| "unknown".to_owned());
         let names = |places: &[usize]| {
             let names: Vec<&str> = places.iter().map(|place| self.variants[*place].name.as_str()).collect();
+            // Names of several axes have commas in them.
+            let comma = if names.iter().any(|name| name.contains(',')) { "; " } else { ", " };
             match &names[..] {
                 [] => String::new(),
                 [only] => (*only).to_owned(),
-                [first @ .., last] => format!("{} and {last}", first.join(", ")),
+                [first @ .., last] if comma == "; " => format!("{}; and {last}", first.join(comma)),
+                [first @ .., last] => format!("{} and {last}", first.join(comma)),
             }
         };
         match &self.decision {
@@ -361,12 +364,17 @@ impl SweepAnswer {
             false => (ratio, interval.low, interval.high),
         };
         let percent = three_digits((ratio - 1.0).abs() * 100.0);
+        // Beside the control nobody need say so.
+        let than = match other {
+            Some(other) if is_control => format!(" than with {}", self.variants[other].name),
+            _ => String::new(),
+        };
         Some(if low > 1.0 - self.margin && high < 1.0 + self.margin {
             "; throughput is the same".to_owned()
         } else if high < 1.0 {
-            format!("; throughput {percent} % less")
+            format!("; throughput {percent} % less{than}")
         } else if low > 1.0 {
-            format!("; throughput {percent} % more")
+            format!("; throughput {percent} % more{than}")
         } else {
             "; throughput is not shown to differ".to_owned()
         })

@@ -83,7 +83,7 @@ fn runs(answer: &SweepAnswer) -> String {
     let bad = |is: fn(&VariantAnswer) -> bool| {
         let names: Vec<&str> =
             answer.variants.iter().filter(|variant| is(variant)).map(|variant| variant.name.as_str()).collect();
-        names.join(", ")
+        names.join(if names.iter().any(|name| name.contains(',')) { "; " } else { ", " })
     };
     let (invalid, doubtful) = (bad(VariantAnswer::is_invalid), bad(VariantAnswer::is_doubtful));
     let degraded = bad(VariantAnswer::is_degraded);

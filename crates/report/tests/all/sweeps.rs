@@ -72,6 +72,26 @@ fn throughput_is_only_told_where_it_is_shown_to_differ() {
     }
 }
 
+/// The control is best: the other in the sentence is the worst, and named.
+#[test]
+fn throughput_beside_the_worst_names_it() {
+    let axes: [(&str, &[&str]); 1] = [("queue", &["drop-tail", "codel", "pie, limit=9p"])];
+    let grid = grid(
+        &axes,
+        |_| true,
+        |points, seed| {
+            let response = [100.0, 300.0, 900.0][points[0]] + seed as f64;
+            Some(vec![
+                ("response_time_p50_ms", response),
+                (THROUGHPUT, [2.0, 3.0, 1.0][points[0]] + 0.001 * seed as f64),
+            ])
+        },
+    );
+    let sentence = SweepAnswer::of(&grid).sentence;
+    assert!(sentence.contains("(pie, limit=9p 903 ms)"), "{sentence}");
+    assert!(sentence.ends_with("; throughput 99.7 % more than with pie, limit=9p."), "{sentence}");
+}
+
 #[test]
 fn a_variant_that_is_invalid_is_not_best() {
     let mut grid = two(|_, seed| seed as f64);
