@@ -86,6 +86,7 @@ impl Warning {
                 "one seed is enough; run.vary = \"jitter 100ms\" moves the starts of connections"
             }
             Warning::HostDoubtful(_) => "look at the verdict of the run",
+            Warning::NearHostLimit(_) => "run a part of it (a lower scale), or use a larger host",
             Warning::RunsTooShort => "raise measure.duration",
             Warning::JumboDatagrams { .. } => {
                 "capture with segmentation and receive offloads off, unless the link has jumbo frames"
