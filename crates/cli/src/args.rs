@@ -281,6 +281,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   flowloom doctor
+  flowloom doctor --calibrate
   flowloom doctor --clean --runs runs")]
     Doctor(Doctor),
     /// Write a commented experiment to begin with

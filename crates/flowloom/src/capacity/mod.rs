@@ -67,7 +67,7 @@ impl Limit {
         self.failed.is_none()
     }
 
-    /// In words: `at least 25,600 starts/s`, `3,700 starts/s (the emulator fails first)`, `fewer than 50 starts/s`.
+    /// In words: `at least 25,600 starts/s`, `3,700 starts/s (the emulator fails first)`, `less than 50 starts/s`.
     pub fn words(&self, load: Load) -> String {
         let part = self.part.map_or_else(String::new, |part| format!(" ({} first)", part.fails()));
         match self.failed {
@@ -148,7 +148,13 @@ pub fn measure_capacity(options: &CapacityOptions, context: Context<'_>) -> Resu
     let is_empty = limits.is_empty();
     let other_work = limits.iter().map(|(_, limit)| limit.other_busy).max_by(f64::total_cmp);
     let other_work = other_work.filter(|share| *share > OTHER_WORK);
-    capacity.limits.extend(limits.into_iter().map(|(load, limit)| (load, Limit { date: date.clone(), ..limit })));
+    for (load, limit) in limits {
+        // What was stopped says less than a measurement that came to its end.
+        let is_rough = !is_whole && limit.is_at_least();
+        if !(is_rough && capacity.limits.contains_key(&load)) {
+            capacity.limits.insert(load, Limit { date: date.clone(), ..limit });
+        }
+    }
     let file = options.cache.as_deref().filter(|_| !is_empty).map(|folder| capacity.write(folder)).transpose()?;
     Ok(MeasuredCapacity { capacity, is_interrupted: !is_whole, other_work, file })
 }
