@@ -281,6 +281,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   flowloom doctor
+  flowloom doctor --calibrate
   flowloom doctor --clean --runs runs")]
     Doctor(Doctor),
     /// Write a commented experiment to begin with
@@ -766,6 +767,9 @@ pub struct Doctor {
     /// Kill and list the orphaned worker processes of earlier runs
     #[arg(long)]
     pub clean: bool,
+    /// Measure what this host can do in live runs, in about five minutes, and keep it for `run --dry-run`
+    #[arg(long, conflicts_with = "clean")]
+    pub calibrate: bool,
     /// With --clean: also remove unfinished run folders from this folder
     #[arg(long, value_name = "FOLDER", requires = "clean")]
     pub runs: Option<PathBuf>,

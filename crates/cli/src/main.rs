@@ -133,12 +133,14 @@ fn prepare(command: &Command) -> Result<(), Error> {
     match command {
         // Without root, a live run is root of a user namespace.
         Command::Run(args) if args.on == Some(Driver::Live) => drop(enter_user_namespace().map_err(Error::new)?),
+        Command::Doctor(args) if args.calibrate => drop(enter_user_namespace().map_err(Error::new)?),
         Command::Sweep(args) if args.on == Some(Driver::Live) => drop(enter_user_namespace().map_err(Error::new)?),
         Command::Shell(_) => drop(enter_user_namespace().map_err(Error::new)?),
         // What interrupts it the run decides.
         Command::LiveSide(_) => return enter_user_namespace().map(drop).map_err(Error::new),
         // A worker leaves interrupts to its run, a guest is a program like any other, and the doctor looks for user namespaces itself.
-        Command::LiveWorker(_) | Command::LiveGuest(_) | Command::LabKeeper(_) | Command::Doctor(_) => return Ok(()),
+        Command::LiveWorker(_) | Command::LiveGuest(_) | Command::LabKeeper(_) => return Ok(()),
+        Command::Doctor(args) if !args.calibrate => return Ok(()),
         _ => {}
     }
     interrupt::listen();

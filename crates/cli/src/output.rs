@@ -172,6 +172,7 @@ impl Observer for Terminal {
                 tell!("capturing from {interface}; Ctrl-C ends it and keeps what was captured");
             }
             Event::RunsLive { runs, length, at_most } => tell!("{}", live_runs(*runs, *length, *at_most)),
+            Event::LoadTried(tried) => tell!("{}", one_line(&tried.words())),
             Event::Checkpoint { seconds, text } => tell!("checkpoint at {seconds:.3} s\n{text}"),
         }
     }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use flowloom_core::time::Duration;
 use flowloom_store::interrupt::Interrupt;
 
+use crate::capacity::Tried;
 use crate::error::Error;
 use crate::run::intervals::Interval;
 use crate::warning::Warning;
@@ -147,6 +148,8 @@ pub enum Event<'a> {
         /// Time that each takes at most, with that until its connections are done.
         at_most: Duration,
     },
+    /// A load was run to find what the host can do.
+    LoadTried(&'a Tried),
     /// Packets are captured from this interface until the work is stopped.
     Capturing(&'a str),
     /// Results of an internetwork at a checkpoint of its specification: lines of text.
@@ -171,12 +174,14 @@ pub enum Step {
     RunningLive,
     /// The search for rates that produce a load.
     Calibrating,
+    /// The search for what this host can do in live runs.
+    MeasuringHost,
     /// The runs of a sweep.
     Sweeping,
 }
 
 impl Step {
-    /// Its name: `extracting`, `reading`, `simulating`, `running live`, `calibrating`, `sweeping`.
+    /// Its name: `extracting`, `reading`, `simulating`, `running live`, `calibrating`, `measuring the host`, `sweeping`.
     pub const fn name(self) -> &'static str {
         match self {
             Step::Extracting => "extracting",
@@ -184,6 +189,7 @@ impl Step {
             Step::Simulating => "simulating",
             Step::RunningLive => "running live",
             Step::Calibrating => "calibrating",
+            Step::MeasuringHost => "measuring the host",
             Step::Sweeping => "sweeping",
         }
     }
@@ -192,7 +198,9 @@ impl Step {
     pub const fn unit(self) -> Unit {
         match self {
             Step::Extracting | Step::Reading => Unit::Bytes,
-            Step::Simulating | Step::RunningLive | Step::Calibrating => Unit::SimulatedMilliseconds,
+            Step::Simulating | Step::RunningLive | Step::Calibrating | Step::MeasuringHost => {
+                Unit::SimulatedMilliseconds
+            }
             Step::Sweeping => Unit::Runs,
         }
     }

@@ -21,6 +21,7 @@
 //! | `plot` | pictures of runs and sweeps for papers and slides |
 //! | `explain` | what each cause is worth that a replay can leave out |
 //! | `describe`, `fit`, `overhead` | the characteristics of traffic; distributions and models; what framings cost |
+//! | `capacity` | what this host can do in live runs: measured, kept, compared with what a run needs |
 //! | `calibrate`, `rates`, `queue_model`, `vcsim` | rates for a load; rates over time; cells at a queue; internetworks of circuits |
 //! | `verify` | workloads and run folders read to their end |
 //! | `json` | the version of answers |
@@ -30,6 +31,7 @@
 
 mod bits;
 mod calibrate;
+pub mod capacity;
 mod clock;
 mod compare;
 mod contents;
@@ -73,6 +75,7 @@ pub use {
 };
 
 pub use calibrate::{CalibrateOptions, Calibrated, calibrate};
+pub use capacity::{CapacityOptions, MeasuredCapacity, measure_capacity};
 pub use clock::Stopwatch;
 pub use compare::{Compared, compare};
 pub use contents::Contents;

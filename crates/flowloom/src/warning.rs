@@ -17,6 +17,7 @@ use flowloom_store::formats::Remark;
 use flowloom_store::workload::PayloadFacts;
 
 use crate::bits::bits;
+use crate::capacity::LoadCheck;
 use crate::extraction::options::Monitor;
 use crate::finding::{FlowFinding, Lost, NotModelled, PhaseFinding};
 use crate::vcsim::findings::SpecificationFinding;
@@ -257,6 +258,8 @@ pub enum Warning {
     },
     /// The host may not be able to run it.
     HostDoubtful(Doubt),
+    /// A live run needs nearly as much as this host can do, or more.
+    NearHostLimit(LoadCheck),
     /// Runs are too short for their heavy tails.
     RunsTooShort,
     /// Datagrams are longer than Ethernet carries.
@@ -455,6 +458,7 @@ impl Warning {
             Warning::FewerActive { .. } => "fewer_active",
             Warning::TooShortToDraw { .. } => "too_short_to_draw",
             Warning::HostDoubtful(_) => "host_doubtful",
+            Warning::NearHostLimit(_) => "near_host_limit",
             Warning::RunsTooShort => "runs_too_short",
             Warning::JumboDatagrams { .. } => "jumbo_datagrams",
             Warning::TotalsOnly { .. } | Warning::TotalsReplayed { .. } => "totals_only",
@@ -504,6 +508,7 @@ impl Warning {
             Warning::Phases(finding) => finding.cause(),
             Warning::Specification(finding) => finding.cause(),
             Warning::HostDoubtful(doubt) => doubt.to_string(),
+            Warning::NearHostLimit(check) => check.cause(),
             Warning::RunsTooShort => {
                 "a higher load has a lower rate: the runs are too short for their heavy tails".to_owned()
             }

@@ -55,6 +55,12 @@ fn monotonic_nanos() -> u64 {
     now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
 }
 
+/// CPU time that all threads of this process have used.
+pub fn process_cpu_time() -> Duration {
+    let used = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("every Linux has it");
+    Duration::from_nanos(used.tv_sec() as u64 * 1_000_000_000 + used.tv_nsec() as u64)
+}
+
 /// CPU time that the calling thread has used.
 pub fn thread_cpu_time() -> Duration {
     let used = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("every Linux has it");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitStatus;
 
 use flowloom_core::time::Duration;
+use flowloom_core::workload::LinkSide;
 
 use crate::control::WorkerReport;
 use crate::emulator::EmulatorReport;
@@ -55,6 +56,12 @@ pub struct Observed {
     pub packets: u64,
     /// CPU time of the emulator, of the workers' programs, and of the kernel for them.
     pub cpu: [Duration; 3],
+    /// What the workers of each side did, left first.
+    pub sides: [SideObserved; 2],
+    /// CPU time of this process without the emulator's thread: what takes in records and writes them.
+    pub recording_cpu: Duration,
+    /// How long the run went on, without the time in which it was made ready.
+    pub length: Duration,
     /// What the host's cores did meanwhile.
     pub usage: CpuTimes,
     /// Whether it ended before it was over: it was interrupted, its guest ended, or its emulator could not go on.
@@ -63,24 +70,39 @@ pub struct Observed {
     pub guest: Option<ExitStatus>,
 }
 
+/// What the workers of a side did.
+#[derive(Clone, Debug, Default)]
+pub struct SideObserved {
+    /// How late data and closes were sent that waited for a time, and datagrams.
+    pub waits: Lateness,
+    /// CPU time of the workers' programs, and of the kernel for them.
+    pub cpu: Duration,
+    /// Datagrams that found no room in a socket of the side.
+    pub datagram_drops: u64,
+}
+
 impl Observed {
-    /// Takes in the reports of the emulator and of the workers.
-    pub(crate) fn take(&mut self, report: &EmulatorReport, workers: &[WorkerReport]) {
+    /// Takes in the reports of the emulator and of the workers, each with its side.
+    pub(crate) fn take(&mut self, report: &EmulatorReport, workers: &[(LinkSide, WorkerReport)]) {
         self.turns = report.turns;
         self.releases = report.lateness.clone();
         let strangers: u64 = report.devices.iter().map(|device| device.strangers + device.malformed).sum();
-        self.strangers = strangers + workers.iter().map(|worker| worker.strangers).sum::<u64>();
-        self.device_drops += workers.iter().map(|worker| worker.datagram_drops).sum::<u64>();
+        self.strangers = strangers + workers.iter().map(|(_, worker)| worker.strangers).sum::<u64>();
+        self.device_drops += workers.iter().map(|(_, worker)| worker.datagram_drops).sum::<u64>();
         self.packets = report.devices.iter().map(|device| device.read_packets).sum();
-        let sum = |of: fn(&WorkerReport) -> u64| workers.iter().map(of).sum();
+        let sum = |of: fn(&WorkerReport) -> u64| workers.iter().map(|(_, worker)| of(worker)).sum();
         self.cpu = [
             report.cpu,
             Duration::from_nanos(sum(|worker| worker.cpu_nanos[0])),
             Duration::from_nanos(sum(|worker| worker.cpu_nanos[1])),
         ];
-        for worker in workers {
+        for (side, worker) in workers {
             self.starts.merge(&Lateness::from(&worker.starts));
-            self.waits.merge(&Lateness::from(&worker.waits));
+            let side = &mut self.sides[*side as usize];
+            side.waits.merge(&Lateness::from(&worker.waits));
+            side.cpu += Duration::from_nanos(worker.cpu_nanos.iter().sum());
+            side.datagram_drops += worker.datagram_drops;
         }
+        self.sides.iter().for_each(|side| self.waits.merge(&side.waits));
     }
 }

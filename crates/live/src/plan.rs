@@ -22,8 +22,12 @@ pub struct Need {
     pub open: u64,
     /// The most that start in a minute.
     pub starts_in_a_minute: u64,
+    /// The most that start in a second.
+    pub starts_in_a_second: u64,
     /// Packets that cross the path in an average second, both directions.
     pub packets_per_second: f64,
+    /// Bits of these packets on the link in an average second.
+    pub bits_per_second: f64,
 }
 
 /// Why a run cannot be.
@@ -78,6 +82,8 @@ pub enum TooMuch {
 
 /// How long a closed connection is in TIME-WAIT.
 const TIME_WAIT: Duration = Duration::from_secs(60);
+/// Starts are counted in seconds, too.
+const SECOND: Duration = Duration::from_secs(1);
 /// A connection stays open for so long after its close was seen, while its last packets pass.
 const CLOSING: Duration = Duration::from_secs(1);
 
@@ -88,10 +94,12 @@ pub struct Planner {
     /// When connections end that are open.
     ends: BinaryHeap<Reverse<Time>>,
     minute: (u64, u64),
+    second: (u64, u64),
     /// Of connections, and their bytes on the link.
     packets: f64,
     bytes: f64,
     datagrams: f64,
+    datagram_bytes: f64,
     /// Segments of transfers without end, as far as their windows let them; the link may not.
     bulk: f64,
 }
@@ -114,9 +122,13 @@ impl Planner {
         };
         self.ends.push(Reverse(end));
         self.need.open = self.need.open.max(self.ends.len() as u64);
-        let minute = vector.start.as_nanos() / TIME_WAIT.as_nanos();
-        self.minute = if self.minute.0 == minute { (minute, self.minute.1 + 1) } else { (minute, 1) };
-        self.need.starts_in_a_minute = self.need.starts_in_a_minute.max(self.minute.1);
+        let started = |counted: &mut (u64, u64), length: Duration| {
+            let number = vector.start.as_nanos() / length.as_nanos();
+            *counted = if counted.0 == number { (number, counted.1 + 1) } else { (number, 1) };
+            counted.1
+        };
+        self.need.starts_in_a_minute = self.need.starts_in_a_minute.max(started(&mut self.minute, TIME_WAIT));
+        self.need.starts_in_a_second = self.need.starts_in_a_second.max(started(&mut self.second, SECOND));
         // Those of its life that are within the run.
         let within = (Time::ZERO + config.window).since(vector.start).as_secs_f64();
         let share = open.map_or(1.0, |open| (within / open.as_secs_f64().max(1e-9)).min(1.0));
@@ -129,7 +141,7 @@ impl Planner {
     /// Takes a flow of datagrams of a run with this config in: packets and a pair of addresses, and no socket.
     pub fn add_datagrams(&mut self, flow: &DatagramFlow, config: &Config) {
         self.need.connections += 1;
-        let Datagrams { pacing, gap, start, stop, answered, .. } = flow.within(config.window);
+        let Datagrams { pacing, gap, payload, start, stop, answered } = flow.within(config.window);
         let busy = match pacing {
             Pacing::Constant | Pacing::Poisson => 1.0,
             Pacing::OnOff { on, off } => {
@@ -137,12 +149,17 @@ impl Planner {
                 on / (on + mean(&off))
             }
             Pacing::Runs(runs) => {
-                self.datagrams += runs.iter().map(|run| run.packets() as f64).sum::<f64>();
+                for run in runs.iter() {
+                    self.datagrams += run.packets() as f64;
+                    self.datagram_bytes += run.bytes() as f64 + run.packets() as f64 * DATAGRAM_HEADER_BYTES;
+                }
                 return;
             }
         };
         let each = if answered { 2.0 } else { 1.0 };
-        self.datagrams += each * busy * stop.since(start).as_secs_f64() / gap.as_secs_f64().max(1e-9);
+        let datagrams = each * busy * stop.since(start).as_secs_f64() / gap.as_secs_f64().max(1e-9);
+        self.datagrams += datagrams;
+        self.datagram_bytes += datagrams * (mean(&payload) + DATAGRAM_HEADER_BYTES);
     }
 
     /// What they need in a run with this config.
@@ -153,12 +170,17 @@ impl Planner {
         // Connections wait for the link; datagrams do not.
         let carried = (2.0 * most * seconds / self.bytes.max(1.0)).min(1.0);
         self.need.packets_per_second = (carried * self.packets + self.datagrams) / seconds + bulk;
+        // Of three packets of a transfer two are full and one is an acknowledgement.
+        let bulk_bytes = bulk * (2.0 * FULL_BYTES + HEADER_BYTES) / 3.0;
+        self.need.bits_per_second = 8.0 * ((carried * self.bytes + self.datagram_bytes) / seconds + bulk_bytes);
         self.need
     }
 }
 
 /// Headers of a segment on the link, without options.
 const HEADER_BYTES: f64 = 54.0;
+/// Headers of a datagram on the link.
+const DATAGRAM_HEADER_BYTES: f64 = 42.0;
 /// A full segment on the link.
 const FULL_BYTES: f64 = 1_514.0;
 
@@ -301,11 +323,12 @@ mod tests {
     fn what_is_open_at_once_is_what_started_in_a_lifetime() {
         let lives = |rate| need(10_000, Duration::from_millis(1), Duration::from_secs(3), rate);
         let need = lives("1gbit");
-        assert_eq!((need.connections, need.starts_in_a_minute), (10_000, 10_000));
+        assert_eq!((need.connections, need.starts_in_a_minute, need.starts_in_a_second), (10_000, 10_000, 1_000));
         // Three seconds, and one more to close.
         assert!((3_999..=4_001).contains(&need.open), "{}", need.open);
         // 10 segments, 5 acknowledgements, 7 to open and close: 220,000 in half a minute.
         assert!((need.packets_per_second - 22_000.0 / 3.0).abs() < 1.0, "{}", need.packets_per_second);
+        assert!((need.bits_per_second - 8.0 * 15_788.0 * 1_000.0 / 3.0).abs() < 1e3, "{}", need.bits_per_second);
         // Of 15,788 bytes each; both directions carry 2.5 MB a second.
         let tight = lives("10mbit").packets_per_second;
         assert!((tight - 2_500_000.0 / 15_788.0 * 22.0).abs() < 1.0, "{tight}");
@@ -366,12 +389,18 @@ mod tests {
         let need = planner.need(&config());
         assert_eq!((need.connections, need.open), (2, 0));
         assert!((need.packets_per_second - 625.0).abs() < 1.0, "{}", need.packets_per_second);
+        assert!((need.bits_per_second - 625.0 * 142.0 * 8.0).abs() < 1e3, "{}", need.bits_per_second);
     }
 
     #[test]
     fn a_host_has_room_or_says_what_it_lacks() {
-        let need =
-            Need { connections: 100_000, open: 45_000, starts_in_a_minute: 78_000, packets_per_second: 130_000.0 };
+        let need = Need {
+            connections: 100_000,
+            open: 45_000,
+            starts_in_a_minute: 78_000,
+            packets_per_second: 130_000.0,
+            ..Need::default()
+        };
         let limits = Limits { descriptors: 20_000, files: None, processors: 2, memory: Some(8 << 30) };
         let side = Addressing::Side;
         assert_eq!(need.workers(&limits, side, None), Ok(4));

@@ -17,7 +17,7 @@ use flowloom_sim::{Classed, Config, DatagramFlow, Origin, Progress, RunError, St
 use crate::addresses::{self, Addressing, Serial};
 use crate::backend::{Backend, Here, Standing};
 use crate::calibrate::with_less_propagation;
-use crate::clock::Clock;
+use crate::clock::{Clock, process_cpu_time};
 use crate::collector::{Closing, Collector, News, Over};
 use crate::control::{Assignment, EndReport, Ended, FromWorker, SocketOptions, ToWorker, WorkerReport};
 use crate::emulator::{self, Command, Commands, Emulator, EmulatorReport, Output, PathError};
@@ -104,6 +104,7 @@ fn play_on<G: Backend, W, R: Recorder, C: Into<Classed>>(
     let Standing { mut backend, devices, workers, bias, lead, no_ipv6, mut observed } = standing;
     let before = backend.counters().map_err(host("reading counters"))?;
     let usage = CpuTimes::now().map_err(host("reading /proc/stat"))?;
+    let own_cpu = process_cpu_time();
     let (commands, orders) = emulator::commands().map_err(host("making an eventfd"))?;
     let (out, output) = channel();
     let mut flows = config.datagrams.clone();
@@ -176,6 +177,8 @@ fn play_on<G: Backend, W, R: Recorder, C: Into<Classed>>(
     observed.listen_drops = after.listen_drops() - before.listen_drops();
     problems.extend(after.losses_since(&before).map(|(loss, count)| Problem::Lost { loss, count }));
     observed.take(&report, &reports);
+    observed.recording_cpu = process_cpu_time().saturating_sub(own_cpu).saturating_sub(report.cpu);
+    observed.length = summary.end.since(Time::ZERO);
     observed.scheduled = summary.connections.started;
     observed.started = collector.started();
     observed.failed = collector.failed();
@@ -222,7 +225,8 @@ struct Live<'a, V, R> {
     collector: Collector,
     serial: Serial,
     summary: Summary,
-    reports: Vec<WorkerReport>,
+    /// Of workers that have ended, each with its side.
+    reports: Vec<(LinkSide, WorkerReport)>,
     problems: Vec<Problem>,
     guests: Guests,
     guest: Option<ExitStatus>,
@@ -380,7 +384,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
                 }
             }
             Heard::Said(FromWorker::Done(report)) => {
-                self.reports.push(*report);
+                self.reports.push((self.workers.at(place).0, *report));
                 self.cut_ends_of(place)?;
             }
             Heard::Said(FromWorker::Failed(why)) => self.problems.push(Problem::Worker { worker, why }),

@@ -1,5 +1,6 @@
 //! `flowloom doctor`: one line per capability, what it means for a run, and what to do about it.
 
+mod calibrate;
 mod clean;
 mod live;
 
@@ -37,6 +38,9 @@ struct Capability {
 pub fn run(args: &args::Doctor, quiet: bool) -> Result<Exit, Error> {
     if args.clean {
         return clean::run(args, quiet);
+    }
+    if args.calibrate {
+        return calibrate::run(args, quiet);
     }
     let mut capabilities = vec![cores(), memory(), disk(), output_folder(), browser(), capturing()];
     capabilities.extend(live::capabilities());

@@ -45,6 +45,13 @@ pub fn this_program() -> Result<PathBuf, Error> {
     std::env::current_exe().map_err(|error| Error::new(format_args!("this program cannot be found again: {error}")))
 }
 
+/// The folder in which Flowloom keeps what it measured of this host: `flowloom` in XDG_CACHE_HOME, or in `~/.cache`.
+pub fn cache_folder() -> Option<PathBuf> {
+    let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")))?;
+    Some(cache.join("flowloom"))
+}
+
 /// This program, as the hidden command of this name.
 pub fn program(command: &str) -> Result<Program, Error> {
     Ok(Program { path: this_program()?, arguments: vec![command.into()] })

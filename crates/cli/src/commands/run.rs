@@ -15,7 +15,7 @@ use flowloom::{Driver, Error, Ran, RunOptions, VcsimOptions, plan_files, run_fil
 use serde_json::json;
 
 use crate::args;
-use crate::commands::this_program;
+use crate::commands::{cache_folder, this_program};
 use crate::exit::Exit;
 use crate::output::{self, Manner};
 
@@ -56,6 +56,7 @@ pub fn options(args: &args::Run, guests: Vec<Guest>) -> Result<RunOptions, Error
             args::EventQueue::Heap => Implementation::Heap,
         },
         pcap: args.pcap.clone(),
+        cache: cache_folder(),
         capture: args.capture.options(),
     })
 }

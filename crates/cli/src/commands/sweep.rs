@@ -9,7 +9,7 @@ use flowloom::{Driver, Error, RunOptions, SweepOptions, plan_sweep, sweep};
 use serde_json::json;
 
 use crate::args;
-use crate::commands::this_program;
+use crate::commands::{cache_folder, this_program};
 use crate::exit::Exit;
 use crate::output::{self, Manner};
 
@@ -45,6 +45,7 @@ fn options(args: &args::Sweep) -> Result<SweepOptions, Error> {
         on: args.on.clone().unwrap_or_default(),
         lab: args.lab.clone().unwrap_or_else(|| "lab".into()),
         program: this_program()?,
+        cache: cache_folder(),
         settings: args.settings.all()?,
         jobs: args.jobs,
         capture: args.capture.options(),
@@ -72,7 +73,8 @@ fn options(args: &args::Sweep) -> Result<SweepOptions, Error> {
 fn dry_run(args: &args::Sweep, options: &SweepOptions, manner: Manner) -> Result<Exit, Error> {
     let plan = plan_sweep(&args.inputs, options, manner.observer().context())?;
     let text = || {
-        let mut text = format!("# {}\n", plan.budget);
+        let mut text =
+            format!("# {}\n{}", plan.budget, plan.host.as_ref().map_or_else(String::new, ToString::to_string));
         for (number, name) in plan.variants.iter().enumerate() {
             let control = if number == 0 { " (control)" } else { "" };
             let _ = writeln!(text, "# variant  {name}{control}");
@@ -81,8 +83,7 @@ fn dry_run(args: &args::Sweep, options: &SweepOptions, manner: Manner) -> Result
         let _ = writeln!(text, "# seeds    {}\n{}", looks.join(", "), plan.control);
         text
     };
-    let object =
-        || json!({ "variants": plan.variants, "looks": plan.looks, "control": plan.control, "budget": plan.budget });
+    let object = || json!({ "variants": plan.variants, "looks": plan.looks, "control": plan.control, "budget": plan.budget, "host": plan.host });
     manner.answer_file(object, text)?;
     Ok(Exit::Done)
 }

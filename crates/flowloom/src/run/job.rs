@@ -48,6 +48,8 @@ pub struct Ran {
     pub not_begun: usize,
     /// What the program that a live run was there for ended with, as shells have it.
     pub guest_code: Option<u8>,
+    /// How far the host kept up with the last live run.
+    pub observed: Option<Observed>,
 }
 
 impl Ran {
@@ -81,11 +83,13 @@ pub struct Job<'a> {
     setup: Setup<'a>,
     /// What the program that a live run is there for ended with.
     guest: Mutex<Option<u8>>,
+    /// How far the host kept up with the last live run.
+    observed: Mutex<Option<Observed>>,
 }
 
 impl<'a> Job<'a> {
     pub fn new(setup: Setup<'a>) -> Job<'a> {
-        Job { setup, guest: Mutex::default() }
+        Job { setup, guest: Mutex::default(), observed: Mutex::default() }
     }
 
     /// Makes the runs, each in a folder with all that belongs to it.
@@ -101,7 +105,8 @@ impl<'a> Job<'a> {
         let folder = tell_part(&plan.target, Some(folder), self.setup.context);
         let not_begun = plan.experiment.run.seeds.len() - runs.len();
         let guest_code = *locked(&self.guest);
-        Ok(Ran { folder, runs, conclusions, not_begun, guest_code })
+        let observed = locked(&self.observed).take();
+        Ok(Ran { folder, runs, conclusions, not_begun, guest_code, observed })
     }
 
     /// The only run, and its folder.
@@ -245,7 +250,11 @@ impl<'a> Job<'a> {
             *locked(&self.guest) = Some(code as u8);
         }
         let facts = facts(&self.setup, &config, &driven);
-        complete(writer, driven.observed.as_ref(), facts, target, stopwatch, self.setup.stand_alone)
+        let made = complete(writer, driven.observed.as_ref(), facts, target, stopwatch, self.setup.stand_alone)?;
+        if driven.observed.is_some() {
+            *locked(&self.observed) = driven.observed;
+        }
+        Ok(made)
     }
 
     /// A run folder with all that is known before the run: the original's packets over time.

@@ -132,6 +132,16 @@ pub(crate) fn perform_shared(
     perform_on(plan, options, vec![source], false, context)
 }
 
+/// A run of an experiment without a report and a copy of its workload, into the target of `options`.
+///
+/// # Errors
+/// Those of [`run`].
+pub(crate) fn perform_bare(experiment: Experiment, options: &RunOptions, context: Context<'_>) -> Result<Ran, Error> {
+    let plan = Plan::of_experiment(experiment, options, &context.interrupt())?;
+    let sources = workloads(&plan, &options.capture, context)?;
+    perform_on(&plan, options, sources, false, context)
+}
+
 /// The runs of a plan over these workloads, which stand alone or are part of something.
 fn perform_on(
     plan: &Plan,

@@ -14,6 +14,7 @@ use flowloom_sim::{Classed, Config, Origin};
 
 use serde::{Serialize, Serializer};
 
+use crate::capacity::{HostCheck, LoadNeeds};
 use crate::context::Context;
 use crate::error::Error;
 use crate::experiment::{DatagramModel, Experiment};
@@ -27,6 +28,7 @@ use super::config::{FULL_PACKET, config, queue_time};
 use super::options::{Driver, RunOptions};
 use super::plan::Plan;
 use super::senders::{Senders, Together};
+use super::setup::live_need;
 use super::workloads::{datagram_flows, workloads};
 
 /// What the runs of an experiment will need. Packets, memory and time are estimates.
@@ -48,6 +50,9 @@ pub struct Needs {
     /// Time that all runs take, without reading or drawing the workload: of the simulator within a factor of two of an ordinary machine.
     #[serde(rename = "time_ns", serialize_with = "nanos")]
     pub time: Duration,
+    /// What a live run on this host needs at a time, beside what the host can do; `None` for runs elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostCheck>,
 }
 
 fn nanos<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
@@ -57,11 +62,20 @@ fn nanos<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::
 /// In comments of TOML, as the head of an experiment.
 impl Display for Needs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Needs { runs, connections, active, packets, duration, memory_bytes, time } = self;
+        let Needs { runs, connections, active, packets, duration, memory_bytes, time, host } = self;
         let (active, packets) = (thousands(*active), thousands(two_digits(*packets)));
         let (runs, connections) = (counted(*runs, "run"), counted(*connections, "connection"));
         writeln!(f, "# {runs} of {connections}, at most {active} open at once, and about {packets} packets")?;
-        writeln!(f, "# {duration} of time in a run; about {time} and {} MB to run", memory_bytes.div_ceil(1_000_000))
+        writeln!(f, "# {duration} of time in a run; about {time} and {} MB to run", memory_bytes.div_ceil(1_000_000))?;
+        host.as_ref().map_or(Ok(()), |host| write!(f, "{host}"))
+    }
+}
+
+impl Needs {
+    /// The same; says what is near a limit of this host.
+    pub(crate) fn warned(self, context: Context<'_>) -> Needs {
+        self.host.iter().flat_map(HostCheck::warnings).for_each(|warning| context.warn(&warning));
+        self
     }
 }
 
@@ -85,7 +99,8 @@ const MEMORY_OF_ACTIVE: u64 = 12_000;
 /// # Errors
 /// Those of [`run`](super::run) that show before anything is sent.
 pub fn plan(experiment: &Experiment, options: &RunOptions, context: Context<'_>) -> Result<Needs, Error> {
-    needs(&Plan::of_experiment(experiment.clone(), options, &context.interrupt())?, options, context)
+    let needs = needs(&Plan::of_experiment(experiment.clone(), options, &context.interrupt())?, options, context)?;
+    Ok(needs.warned(context))
 }
 
 /// The experiment that [`run_files`](super::run_files) would run, with all its values, and what it would need.
@@ -114,7 +129,7 @@ pub fn plan_files(
     if options.capture.anonymize {
         experiment.anonymize();
     }
-    Ok((experiment, needs))
+    Ok((experiment, needs.warned(context)))
 }
 
 /// The experiment of a plan, with all its values, and what its runs would need.
@@ -166,7 +181,14 @@ fn needs(plan: &Plan, options: &RunOptions, context: Context<'_>) -> Result<Need
         Driver::Live | Driver::Lab(_) => (1, (0..runs).map(|_| duration).sum()),
     };
     let memory_bytes = at_once * (LEAST_MEMORY + needs.active * MEMORY_OF_ACTIVE);
-    Ok(Needs { runs, duration, memory_bytes, time, ..needs })
+    let host = match options.on {
+        Driver::Live => {
+            let need = live_need(plan, &senders, source, &config)?;
+            Some(HostCheck::new(&LoadNeeds::from(&need), options.cache.as_deref()))
+        }
+        Driver::Sim | Driver::Lab(_) => None,
+    };
+    Ok(Needs { runs, duration, memory_bytes, time, host, ..needs })
 }
 
 /// From this share of the link's rate on its queue may fill: closed loops bring retransmissions beside what they carry.

@@ -67,6 +67,8 @@ pub struct RunOptions {
     pub events: Implementation,
     /// Names of the links whose packets are captured; an empty list is the bottleneck.
     pub pcap: Option<Vec<String>>,
+    /// The folder in which Flowloom keeps what it measured of this host, for plans of live runs; `None`: nothing is known of the host.
+    pub cache: Option<PathBuf>,
     /// How captures are read.
     pub capture: CaptureOptions,
 }

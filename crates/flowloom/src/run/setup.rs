@@ -128,7 +128,7 @@ impl<'a> Setup<'a> {
                     .hint("set RunOptions::program to the path of the flowloom command"));
             }
         }
-        let need = self.need(source, config)?;
+        let need = live_need(self.plan, self.senders, source, config)?;
         for doubt in need.doubts() {
             self.context.warn(&Warning::HostDoubtful(doubt));
         }
@@ -137,27 +137,29 @@ impl<'a> Setup<'a> {
         options.workers = self.lab.as_ref().map_or(0, LabHosts::most_of_a_side).max(options.workers);
         Ok(options)
     }
+}
 
-    /// What the connections and flows of a live run need of the host, before anything is sent: those of the sources under the first seed.
-    fn need(&self, source: &Source, config: &Config) -> Result<Need, Error> {
-        let Setup { plan, senders, .. } = *self;
-        let mut planner = Planner::default();
-        let flows = senders.flows(plan.experiment.run.seeds[0], config.window);
-        let (replayed, _) = senders.datagrams(source.vectors()?, config).map_err(Error::new)?;
-        flows.datagrams.iter().chain(&replayed).for_each(|flow| planner.add_datagrams(flow, config));
-        let placed = senders.placed(source.vectors()?, config).map(|placed| placed.map(Classed::from));
-        let in_window = |classed: &Classed| classed.vector.start.since(Time::ZERO) < config.window;
-        for classed in Together::new(placed, flows.connections) {
-            let classed = classed.map_err(Error::new)?;
-            if !in_window(&classed) {
-                break;
-            }
-            if classed.vector.protocol == Protocol::Tcp {
-                planner.add(&classed, config);
-            }
+/// What the connections and flows of a live run need of the host, before anything is sent: those of the sources under the first seed.
+///
+/// # Errors
+/// The workload's.
+pub fn live_need(plan: &Plan, senders: &Senders<'_>, source: &Source, config: &Config) -> Result<Need, Error> {
+    let mut planner = Planner::default();
+    let flows = senders.flows(plan.experiment.run.seeds[0], config.window);
+    let (replayed, _) = senders.datagrams(source.vectors()?, config).map_err(Error::new)?;
+    flows.datagrams.iter().chain(&replayed).for_each(|flow| planner.add_datagrams(flow, config));
+    let placed = senders.placed(source.vectors()?, config).map(|placed| placed.map(Classed::from));
+    let in_window = |classed: &Classed| classed.vector.start.since(Time::ZERO) < config.window;
+    for classed in Together::new(placed, flows.connections) {
+        let classed = classed.map_err(Error::new)?;
+        if !in_window(&classed) {
+            break;
         }
-        Ok(planner.need(config))
+        if classed.vector.protocol == Protocol::Tcp {
+            planner.add(&classed, config);
+        }
     }
+    Ok(planner.need(config))
 }
 
 #[cfg(test)]

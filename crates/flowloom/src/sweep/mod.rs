@@ -29,10 +29,11 @@ use std::path::PathBuf;
 
 use flowloom_report::sweep::{Grid, SweepAnswer, Variant, decision};
 
-use crate::context::{Context, Event, Step};
+use crate::capacity::HostCheck;
+use crate::context::{Context, Event, Silent, Step};
 use crate::error::Error;
-use crate::run::Driver;
 use crate::run::workloads::{is_made, of_seeds};
+use crate::run::{Driver, Needs};
 
 pub use budget::Budget;
 pub use id::RESULTS_VERSION;
@@ -75,6 +76,8 @@ pub struct SweepPlan {
     pub control: String,
     /// What its cells would need.
     pub budget: Budget,
+    /// What live runs on this host need at most at a time, beside what the host can do; `None` for runs elsewhere.
+    pub host: Option<HostCheck>,
 }
 
 /// Runs the experiment in `inputs`, or captures or a workload through the default network, in all variants of its sweep. Cells that are in the
@@ -154,12 +157,34 @@ pub fn plan_sweep(inputs: &[PathBuf], options: &SweepOptions, context: Context<'
     let question = Question::new(inputs, options, context)?;
     let control = &question.variants[0];
     let (experiment, needs) = crate::run::plan_cell(&control.plan, &options.run, context)?;
+    let host = host_check(&question, &needs, options, context)?;
     Ok(SweepPlan {
+        host,
         variants: question.variants.iter().map(|variant| variant.name.clone()).collect(),
         looks: question.looks.at().to_vec(),
         control: experiment.to_toml(),
         budget: Budget::planned(&question, &needs),
     })
+}
+
+/// What the variants of a live sweep need at most, beside what this host can do.
+fn host_check(
+    question: &Question,
+    control: &Needs,
+    options: &SweepOptions,
+    context: Context<'_>,
+) -> Result<Option<HostCheck>, Error> {
+    let Some(of_control) = &control.host else { return Ok(None) };
+    let mut most = of_control.needs();
+    for variant in &question.variants[1..] {
+        context.proceed()?;
+        // What is to be said of reading was said of the control.
+        let (_, needs) = crate::run::plan_cell(&variant.plan, &options.run, Context::new(&Silent, context.stop()))?;
+        most = needs.host.map_or(most, |host| most.or_more(host.needs()));
+    }
+    let check = HostCheck::new(&most, options.run.cache.as_deref());
+    check.warnings().for_each(|warning| context.warn(&warning));
+    Ok(Some(check))
 }
 
 impl Question {

@@ -11,6 +11,8 @@ const LEAVE_SHORT_WAITS_OUT: &str = "extract from the packets, or take the publi
 const WHEN_CUT: &str = "its last connections may be incomplete; stop the capturing program before copying, or use --strict to refuse \
      such captures";
 
+const WITHOUT_OFFLOADS: &str = "capture with segmentation and receive offloads off, unless the link has jumbo frames";
+
 impl Warning {
     /// What to do about it, where something can be done.
     pub fn remedy(&self) -> Option<&'static str> {
@@ -86,10 +88,9 @@ impl Warning {
                 "one seed is enough; run.vary = \"jitter 100ms\" moves the starts of connections"
             }
             Warning::HostDoubtful(_) => "look at the verdict of the run",
+            Warning::NearHostLimit(_) => "run a part of it (a lower scale), or use a larger host",
             Warning::RunsTooShort => "raise measure.duration",
-            Warning::JumboDatagrams { .. } => {
-                "capture with segmentation and receive offloads off, unless the link has jumbo frames"
-            }
+            Warning::JumboDatagrams { .. } => WITHOUT_OFFLOADS,
             Warning::TotalsOnly { .. } | Warning::TotalsReplayed { .. } => {
                 "extract from packets, if they can be captured"
             }
