@@ -116,12 +116,15 @@ pub trait Host {
     fn room(&self, load: Load) -> f64;
 }
 
+/// Limits that were found, in the order of their ramps.
+pub type Found = Vec<(Load, Limit)>;
+
 /// The ramps of these loads, one after the other, within about `time`; whether all of them came to their ends.
 ///
 /// # Errors
 /// The host's, of the first load.
-pub fn ramps<H: Host>(host: &mut H, loads: &[Load], time: Duration) -> Result<(Vec<(Load, Limit)>, bool), H::Error> {
-    let mut limits: Vec<(Load, Limit)> = Vec::new();
+pub fn ramps<H: Host>(host: &mut H, loads: &[Load], time: Duration) -> Result<(Found, bool), H::Error> {
+    let mut limits: Found = Vec::new();
     for (number, load) in loads.iter().copied().enumerate() {
         let began = host.now();
         let share = time.saturating_sub(began) / (loads.len() - number) as u64;
@@ -176,7 +179,7 @@ mod tests {
             MadeUp { keeps_up, now: Duration::ZERO, runs: 0, stops_after: u32::MAX }
         }
 
-        fn measured(mut self, time: u64) -> (Vec<(Load, Limit)>, bool, Duration) {
+        fn measured(mut self, time: u64) -> (Found, bool, Duration) {
             let (limits, is_whole) = ramps(&mut self, &Load::ALL, Duration::from_secs(time)).unwrap();
             (limits, is_whole, self.now)
         }
