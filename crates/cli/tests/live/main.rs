@@ -1,6 +1,7 @@
 //! `flowloom run --on live`: the kernel's TCP, in namespaces of the run's own. These tests need root (or user namespaces) and say so
 //! where they are skipped. Hosts of tests are busy: bounds are loose, and no test asks for a verdict of VALID.
 
+mod capacity;
 mod chain;
 mod congestion;
 mod datagrams;
