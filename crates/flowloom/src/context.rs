@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use flowloom_core::time::Duration;
 use flowloom_store::interrupt::Interrupt;
 
-use crate::capacity::Tried;
+use crate::capacity::limits::Tried;
 use crate::error::Error;
 use crate::run::intervals::Interval;
 use crate::warning::Warning;

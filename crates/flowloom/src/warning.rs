@@ -17,7 +17,7 @@ use flowloom_store::formats::Remark;
 use flowloom_store::workload::PayloadFacts;
 
 use crate::bits::bits;
-use crate::capacity::LoadCheck;
+use crate::capacity::check::LoadCheck;
 use crate::extraction::options::Monitor;
 use crate::finding::{FlowFinding, Lost, NotModelled, PhaseFinding};
 use crate::vcsim::findings::SpecificationFinding;

@@ -6,9 +6,10 @@ use std::path::Path;
 use flowloom_live::plan::Need;
 use serde::Serialize;
 
-use crate::warning::Warning;
-
-use super::{Known, Limit, Load, Part, known};
+use super::limits::Limit;
+use super::load::Load;
+use super::part::Part;
+use super::saved::{Known, known};
 
 /// A need above this share of a limit is worth a warning.
 const HIGH: f64 = 0.8;
@@ -104,9 +105,9 @@ impl HostCheck {
         LoadNeeds(Load::ALL.map(needs))
     }
 
-    /// The needs that are near a limit, or above it.
-    pub fn warnings(&self) -> impl Iterator<Item = Warning> {
-        self.loads.iter().filter(|check| check.is_high()).map(|check| Warning::NearHostLimit(*check))
+    /// What is near a limit, or above it.
+    pub fn high(&self) -> impl Iterator<Item = &LoadCheck> {
+        self.loads.iter().filter(|check| check.is_high())
     }
 }
 
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_need_near_the_limit_is_warned_of() {
-        let high = |needs| checked(needs).warnings().map(|warning| warning.cause()).collect::<Vec<_>>();
+        let high = |needs| checked(needs).high().map(LoadCheck::cause).collect::<Vec<_>>();
         assert_eq!(high([3_200.0, 32_000.0, 0.0, 1e12]), [""; 0]);
         assert_eq!(
             high([3_201.0, 0.0, 0.0, 0.0]),
@@ -176,7 +177,7 @@ mod tests {
         );
         let other = HostCheck::of(&LoadNeeds::default(), &Known::Unusable("it is of kernel 5".to_owned()));
         assert!(other.to_string().contains("# the calibration is not used: it is of kernel 5: `flowloom doctor"));
-        assert_eq!(other.warnings().count(), 0);
+        assert_eq!(other.high().count(), 0);
     }
 
     #[test]

@@ -2,9 +2,8 @@
 
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
+use flowloom_report::words::thousands;
 use serde::{Deserialize, Serialize};
-
-use super::whole;
 
 /// A kind of load of a live run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -155,6 +154,11 @@ pub struct Carried {
     pub packets: u64,
     /// Bits on the link of both directions.
     pub bits: f64,
+}
+
+/// A count with its thousands parted.
+fn whole(value: f64) -> String {
+    thousands(value.round() as u64)
 }
 
 #[cfg(test)]

@@ -5,8 +5,6 @@ use flowloom_report::Accounted;
 use flowloom_report::gates::Gate;
 use serde::{Deserialize, Serialize};
 
-use super::Failure;
-
 /// A part of a live run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -123,6 +121,15 @@ fn part(gate: &str, observed: &Observations) -> Option<Part> {
         "listeners kept up" => Some(Part::Acceptors),
         _ => None,
     }
+}
+
+/// What failed in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The part that failed first, if that is known.
+    pub part: Option<Part>,
+    /// What failed, in words.
+    pub why: String,
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use std::fmt::Display;
 
 use flowloom_core::time::Duration;
 
-use super::{Failure, Limit, Load, Tried};
+use super::limits::{Limit, Tried};
+use super::load::Load;
+use super::part::Failure;
 
 /// A limit is known well enough where the least level that failed is no more than this times the greatest that did not.
 const NEAR: f64 = 1.25;

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-use super::{Limit, Load};
+use super::limits::Limit;
+use super::load::Load;
 
 /// Name of the file in the cache folder.
 pub const FILE: &str = "live-capacity.json";

@@ -12,10 +12,23 @@ use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::run::{Driver, RunOptions, perform_bare};
 
-use super::load::Carried;
+use super::limits::Tried;
+use super::load::{Carried, Load};
 use super::part::{Observations, failure, too_little};
 use super::ramp::Host;
-use super::{CapacityOptions, Load, Tried};
+
+/// How the capacity of a host is measured.
+#[derive(Clone, Debug)]
+pub struct CapacityOptions {
+    /// The `flowloom` command, which live runs start as their workers.
+    pub program: PathBuf,
+    /// The loads, in their order. The one of open connections goes faster after that of starts.
+    pub loads: Vec<Load>,
+    /// Time that it may take, about: each load has at least one run.
+    pub time: Duration,
+    /// The folder of the file that keeps the limits; `None`: nothing is kept.
+    pub cache: Option<PathBuf>,
+}
 
 /// A run with less than this share of the level did not keep up, whatever its gates say.
 const ENOUGH: f64 = 0.8;

@@ -14,7 +14,7 @@ use flowloom_sim::{Classed, Config, Origin};
 
 use serde::{Serialize, Serializer};
 
-use crate::capacity::{HostCheck, LoadNeeds};
+use crate::capacity::check::{HostCheck, LoadNeeds};
 use crate::context::Context;
 use crate::error::Error;
 use crate::experiment::{DatagramModel, Experiment};
@@ -74,7 +74,7 @@ impl Display for Needs {
 impl Needs {
     /// The same; says what is near a limit of this host.
     pub(crate) fn warned(self, context: Context<'_>) -> Needs {
-        self.host.iter().flat_map(HostCheck::warnings).for_each(|warning| context.warn(&warning));
+        self.host.iter().flat_map(HostCheck::high).for_each(|check| context.warn(&Warning::NearHostLimit(*check)));
         self
     }
 }

@@ -29,11 +29,12 @@ use std::path::PathBuf;
 
 use flowloom_report::sweep::{Grid, SweepAnswer, Variant, decision};
 
-use crate::capacity::HostCheck;
+use crate::capacity::check::HostCheck;
 use crate::context::{Context, Event, Silent, Step};
 use crate::error::Error;
 use crate::run::workloads::{is_made, of_seeds};
 use crate::run::{Driver, Needs};
+use crate::warning::Warning;
 
 pub use budget::Budget;
 pub use id::RESULTS_VERSION;
@@ -183,7 +184,7 @@ fn host_check(
         most = needs.host.map_or(most, |host| most.or_more(host.needs()));
     }
     let check = HostCheck::new(&most, options.run.cache.as_deref());
-    check.warnings().for_each(|warning| context.warn(&warning));
+    check.high().for_each(|check| context.warn(&Warning::NearHostLimit(*check)));
     Ok(Some(check))
 }
 
