@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use flowloom_core::time::Duration;
 use flowloom_live::host::limits::Limits;
+use tempfile::TempDir;
 
 use crate::clock::Stopwatch;
 use crate::context::{Context, Event, Progress, Silent};
@@ -36,22 +37,12 @@ const ENOUGH: f64 = 0.8;
 /// This host while it is measured.
 pub struct ThisHost<'a> {
     program: PathBuf,
-    /// Where its runs are written.
-    folder: Scratch,
+    /// Where its runs are written; removed at the end.
+    folder: TempDir,
     watch: Stopwatch,
     progress: &'a Progress<'a>,
     context: Context<'a>,
     limits: Limits,
-}
-
-/// A folder that is removed at the end.
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What cannot be removed is the business of who cleans up folders for temporary files.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 impl<'a> ThisHost<'a> {
@@ -61,11 +52,11 @@ impl<'a> ThisHost<'a> {
         progress: &'a Progress<'a>,
         context: Context<'a>,
     ) -> Result<ThisHost<'a>, Error> {
-        let folder = std::env::temp_dir().join(format!("flowloom-capacity-{}", std::process::id()));
-        fs::create_dir_all(&folder).map_err(|error| Error::new(format_args!("{}: {error}", folder.display())))?;
+        let folder = tempfile::Builder::new().prefix("flowloom-capacity-").tempdir();
+        let folder = folder.map_err(|error| Error::new(format_args!("a folder for temporary files: {error}")))?;
         Ok(ThisHost {
             program: options.program.clone(),
-            folder: Scratch(folder),
+            folder,
             watch: Stopwatch::start(),
             progress,
             context,
@@ -76,7 +67,7 @@ impl<'a> ThisHost<'a> {
     /// The run of an experiment: what it carried and what failed, or nothing if the work is to stop.
     fn measured(&self, load: Load, level: f64, length: Duration) -> Result<Option<Tried>, Error> {
         let experiment = Experiment::parse(&load.experiment(level, length), load.words())?;
-        let target = self.folder.0.join("run");
+        let target = self.folder.path().join("run");
         let options = RunOptions { on: Driver::Live, program: self.program.clone(), ..RunOptions::to(&target) };
         let ran = perform_bare(experiment, &options, Context::new(&Silent, self.context.stop()));
         let _ = fs::remove_dir_all(&target);

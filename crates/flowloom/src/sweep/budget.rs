@@ -16,6 +16,9 @@ const MOST_TIME: Duration = Duration::from_secs(3_600);
 /// Room on the disk that it may take, in bytes.
 const MOST_DISK: u64 = 10_000_000_000;
 
+/// What a cell takes of one core beside its packets, about: its plan, its results, its files.
+const EACH: Duration = Duration::from_millis(150);
+
 /// What the cells of a sweep need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Budget {
@@ -33,7 +36,7 @@ impl Budget {
     /// At a guess, before anything was run: every cell needs what the control does.
     pub fn planned(question: &Question, control: &Needs) -> Budget {
         let cells = (question.variants.len() * question.seeds.len()) as u64;
-        let one = control.time.as_nanos() / control.runs.max(1);
+        let one = control.time.as_nanos() / control.runs.max(1) + EACH.as_nanos();
         Budget { cells, missing_cells: cells, time_ns: one.saturating_mul(cells), disk_bytes: 0 }
     }
 
