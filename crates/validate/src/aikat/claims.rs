@@ -2,23 +2,26 @@
 
 use std::fmt;
 
+use flowloom_core::units::three_digits;
+use flowloom_report::statistics::{Estimate, Interval};
+
 use super::cells::{CellRow, Network};
 use crate::check::number;
 
 /// Runs that differ in their seeds and in their scale only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Of {
-    /// The workload.
+    /// The workload, by the name of its model.
     pub workload: &'static str,
-    /// The link.
+    /// Which link it crosses.
     pub network: Network,
-    /// The structure.
+    /// How much of the structure of connections is kept.
     pub structure: &'static str,
-    /// The round-trip times.
+    /// The model of round-trip times.
     pub rtt: &'static str,
-    /// The windows.
+    /// The model of windows.
     pub window: &'static str,
-    /// The waits.
+    /// Which waits are replayed, as in [`Key`](super::cells::Key).
     pub waits: &'static str,
     /// How long is replayed.
     pub minutes: u64,
@@ -64,9 +67,9 @@ impl Of {
     }
 
     /// Its mean of `quantity` at `scale`.
-    pub fn estimate(self, rows: &[CellRow], scale: f64, quantity: &str) -> Option<Estimate> {
+    pub fn estimate(self, rows: &[CellRow], scale: f64, quantity: &str) -> Option<Ours> {
         let values: Vec<f64> = self.values(rows, scale, quantity).into_iter().map(|(_, value)| value).collect();
-        Estimate::of(&values)
+        Ours::of(&values)
     }
 
     /// Its values of `quantity` at `scale`, with their seeds.
@@ -89,7 +92,7 @@ impl Of {
 /// How a quantity grows with the share of the connections that is replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// It does not.
+    /// It stays as it is.
     None,
     /// In proportion: loads, connections.
     Linear,
@@ -114,7 +117,7 @@ pub enum Asked {
     /// has it.
     Value { of: Of, quantity: &'static str, growth: Growth, published: f64, tolerance: f64 },
     /// How many times as large the first is as the second: it agrees from `least` to `most`, where the interval leaves out the other
-    /// side of 1 if these do.
+    /// side of 1, or, where 1 is between them, lies between them as well.
     Ratio { over: (Of, &'static str), under: (Of, &'static str), least: f64, most: f64 },
 }
 
@@ -133,11 +136,11 @@ pub struct Claim {
 
 /// A mean over seeds, and the 95 % interval of it by Student's distribution; of ratios the geometric mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
-    /// The mean.
+pub struct Ours {
+    /// The mean over the seeds.
     pub mean: f64,
-    /// The interval, with two seeds and more.
-    pub interval: Option<(f64, f64)>,
+    /// Its interval, with two seeds and more.
+    pub interval: Option<Interval>,
     /// How many seeds.
     pub seeds: usize,
 }
@@ -145,9 +148,9 @@ pub struct Estimate {
 /// Whether ours is as published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// It is.
+    /// Ours is as published.
     Agrees,
-    /// It is not.
+    /// Ours is another.
     Differs,
     /// The seeds do not tell.
     CannotTell,
@@ -166,57 +169,38 @@ impl fmt::Display for Agreement {
     }
 }
 
-/// Two-sided 95 % points of Student's distribution, by degrees of freedom.
-const STUDENT: [f64; 9] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
-
-impl Estimate {
+impl Ours {
     /// Of these values; `None` without any.
-    pub fn of(values: &[f64]) -> Option<Estimate> {
-        let n = values.len();
-        if n == 0 {
-            return None;
-        }
-        let mean = values.iter().sum::<f64>() / n as f64;
-        let interval = (n > 1).then(|| {
-            let variance = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (n - 1) as f64;
-            let half = STUDENT.get(n - 2).copied().unwrap_or(1.96) * libm::sqrt(variance / n as f64);
-            (mean - half, mean + half)
-        });
-        Some(Estimate { mean, interval, seeds: n })
+    pub fn of(values: &[f64]) -> Option<Ours> {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let interval = Estimate::of_mean(values).map(|estimate| estimate.interval(0.95));
+        (!values.is_empty()).then_some(Ours { mean, interval, seeds: values.len() })
     }
 
-    fn map(self, of: impl Fn(f64) -> f64) -> Estimate {
-        Estimate { mean: of(self.mean), interval: self.interval.map(|(low, high)| (of(low), of(high))), ..self }
+    fn map(self, of: impl Fn(f64) -> f64) -> Ours {
+        let interval = self.interval.map(|Interval { low, high }| Interval { low: of(low), high: of(high) });
+        Ours { mean: of(self.mean), interval, ..self }
     }
 }
 
-impl fmt::Display for Estimate {
+impl fmt::Display for Ours {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&three(self.mean))?;
+        f.write_str(&three_digits(self.mean))?;
         match self.interval {
-            Some((low, high)) => write!(f, " [{}, {}]", three(low), three(high)),
+            Some(Interval { low, high }) => write!(f, " [{}, {}]", three_digits(low), three_digits(high)),
             None => f.write_str(" (one seed)"),
         }
     }
 }
 
-/// Three digits.
-fn three(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return value.to_string();
-    }
-    let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
-    number(rounded)
-}
-
 impl Claim {
     /// What the runs at `scale` say.
-    pub fn ours(&self, rows: &[CellRow], scale: f64) -> Option<Estimate> {
+    pub fn ours(&self, rows: &[CellRow], scale: f64) -> Option<Ours> {
         match &self.asked {
             Asked::Value { of, quantity, growth, .. } => {
                 let values = of.values(rows, scale, quantity);
                 let values: Vec<f64> = values.iter().map(|(_, value)| value / growth.factor(scale)).collect();
-                Estimate::of(&values)
+                Ours::of(&values)
             }
             Asked::Ratio { over, under, .. } => {
                 let below = under.0.values(rows, scale, under.1);
@@ -226,32 +210,31 @@ impl Claim {
                 };
                 let ratios: Vec<f64> =
                     over.0.values(rows, scale, over.1).into_iter().filter_map(of_same_seed).collect();
-                Estimate::of(&ratios).map(|logarithms| logarithms.map(libm::exp))
+                Ours::of(&ratios).map(|logarithms| logarithms.map(libm::exp))
             }
         }
     }
 
-    /// Whether that is as published.
-    pub fn agreement(&self, ours: Option<Estimate>) -> Agreement {
-        let Some(Estimate { mean, interval, .. }) = ours else { return Agreement::NotRun };
-        let (low, high) = interval.unwrap_or((mean, mean));
+    /// Whether that is as published. One seed says nothing of others.
+    pub fn agreement(&self, ours: Option<Ours>) -> Agreement {
+        let Some(Ours { mean, interval, .. }) = ours else { return Agreement::NotRun };
+        let Some(Interval { low, high }) = interval else { return Agreement::CannotTell };
         match self.asked {
             Asked::Value { published, tolerance, .. } => {
                 let is_near = (mean - published).abs() <= tolerance * published.abs();
-                if is_near || (interval.is_some() && (low..=high).contains(&published)) {
-                    Agreement::Agrees
-                } else {
-                    Agreement::Differs
-                }
+                if is_near || (low..=high).contains(&published) { Agreement::Agrees } else { Agreement::Differs }
             }
             Asked::Ratio { least, most, .. } => {
-                let excludes_opposite = (least < 1.0 || low > 1.0) && (most > 1.0 || high < 1.0);
-                if !(least..=most).contains(&mean) {
-                    Agreement::Differs
-                } else if excludes_opposite {
-                    Agreement::Agrees
-                } else {
-                    Agreement::CannotTell
+                let is_shown = match (least < 1.0, most > 1.0) {
+                    // No difference is shown by an interval that has room for none.
+                    (true, true) => low >= least && high <= most,
+                    (false, _) => low > 1.0,
+                    (true, false) => high < 1.0,
+                };
+                match (least..=most).contains(&mean) {
+                    false => Agreement::Differs,
+                    true if is_shown => Agreement::Agrees,
+                    true => Agreement::CannotTell,
                 }
             }
         }

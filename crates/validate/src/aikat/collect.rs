@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
 use flowloom_core::time::{Duration, Time};
@@ -62,14 +63,7 @@ fn row(folder: &Path) -> Result<CellRow, String> {
     }
     let window = window(facts)?;
     numbers.extend(of_connections(&run, window)?);
-    let from = if number(summary, "/throughput/left_to_right_bits_per_second/mean")
-        > number(summary, "/throughput/right_to_left_bits_per_second/mean")
-    {
-        LinkSide::Left
-    } else {
-        LinkSide::Right
-    };
-    numbers.extend(of_queue(&run, window, from)?);
+    numbers.extend(of_queue(&run, window, heavier(summary))?);
     if let Some(wall) = run.host().get("wall_ns").and_then(Value::as_f64) {
         numbers.insert("wall_s".to_owned(), wall / 1e9);
     }
@@ -132,6 +126,20 @@ fn number(summary: &Value, pointer: &str) -> Option<f64> {
     summary.pointer(pointer).and_then(Value::as_f64)
 }
 
+/// What a summary calls the direction of packets from a side.
+fn direction(from: LinkSide) -> &'static str {
+    match from {
+        LinkSide::Left => "left_to_right",
+        LinkSide::Right => "right_to_left",
+    }
+}
+
+/// The side from which more bytes come.
+fn heavier(summary: &Value) -> LinkSide {
+    let mean = |from: LinkSide| number(summary, &format!("/throughput/{}_bits_per_second/mean", direction(from)));
+    if mean(LinkSide::Left) > mean(LinkSide::Right) { LinkSide::Left } else { LinkSide::Right }
+}
+
 /// What the summary of the run has: the direction with more bytes is `heavy`, the other one `light`.
 fn of_summary(summary: &Value) -> Result<BTreeMap<String, f64>, String> {
     let mut numbers = BTreeMap::new();
@@ -140,11 +148,8 @@ fn of_summary(summary: &Value) -> Result<BTreeMap<String, f64>, String> {
             numbers.insert(name.to_owned(), value / unit);
         }
     };
-    let mean = |direction: &str| number(summary, &format!("/throughput/{direction}_bits_per_second/mean"));
-    let mut directions = [("heavy", "right_to_left"), ("light", "left_to_right")];
-    if mean("left_to_right") > mean("right_to_left") {
-        directions = [("heavy", "left_to_right"), ("light", "right_to_left")];
-    }
+    let heavy = direction(heavier(summary));
+    let directions = [("heavy", heavy), ("light", direction(heavier(summary).other()))];
     for (name, direction) in directions {
         take(&format!("throughput_{name}_mbps"), &format!("/throughput/{direction}_bits_per_second/mean"), 1e6);
         take(&format!("hurst_packets_{name}"), &format!("/{direction}/hurst_packets/h"), 1.0);
@@ -161,7 +166,6 @@ fn of_summary(summary: &Value) -> Result<BTreeMap<String, f64>, String> {
             }
         }
     }
-    let heavy = directions[0].1;
     take("queue_empty_share", &format!("/{heavy}/queue_empty_share"), 1.0);
     take("queue_sd_packets", &format!("/{heavy}/queue_packets_sd"), 1.0);
     for name in ["p50", "mean", "p80", "p90", "p99", "max"] {
@@ -200,68 +204,45 @@ fn of_responses(curve: &Curve) -> Vec<(String, f64)> {
 
 /// Of connections that began in the window: times from the SYN to the last byte, all and by size. Unfinished ones are longer than any.
 fn of_connections(run: &RunFolder, (from, to): (Time, Time)) -> Result<Vec<(String, f64)>, String> {
-    let mut times: Vec<(u64, Option<f64>)> = Vec::new();
+    let mut times: Vec<(u64, Time, Option<Time>)> = Vec::new();
     for row in run.connections().map_err(|error| error.to_string())? {
         let row: ConnectionRow = row.map_err(|error| error.to_string())?;
         let bytes = row.initiator_bytes + row.acceptor_bytes;
         let Some(began) = row.syn_sent.filter(|at| (from..to).contains(at) && bytes > 0) else { continue };
         let all_came = row.delivered_to_acceptor_bytes + row.delivered_to_initiator_bytes >= bytes;
-        let ended = row.last_data.filter(|_| all_came);
-        times.push((bytes, ended.map(|end| end.since(began).as_secs_f64() * 1e3)));
+        times.push((bytes, began, row.last_data.filter(|_| all_came)));
     }
-    let mut numbers = Vec::new();
-    let all = distribution(times.iter().map(|(_, time)| *time));
-    numbers.extend(PERCENTILES.iter().filter_map(|percent| {
-        Some((format!("last_byte_q{percent:02}_ms"), all.quantile(f64::from(*percent) / 100.0)?))
-    }));
-    numbers.extend(
-        LIMITS_MS.iter().map(|limit| (format!("last_byte_within_{limit}ms_share"), all.share(f64::from(*limit)))),
-    );
+    let in_millis = |began: Time, end: Time| end.since(began).as_secs_f64() * 1e3;
+    let ended = |sizes: Range<u64>| {
+        let of = times.iter().filter(move |(bytes, ..)| sizes.contains(bytes));
+        Sample::new(of.filter_map(|(_, began, end)| Some(in_millis(*began, (*end)?))))
+    };
+    // Those that did not end were seen until the end of the window at least.
+    let all = |sizes: Range<u64>| {
+        let open = times.iter().filter(|(bytes, _, end)| sizes.contains(bytes) && end.is_none());
+        let seen: Vec<f64> = open.map(|(_, began, _)| in_millis(*began, to)).collect();
+        ended(sizes).with_unfinished(&seen)
+    };
+    let of_all = all(0..u64::MAX);
+    let mut numbers: Vec<(String, f64)> = Vec::new();
+    let mut take = |name: String, value: Option<f64>| numbers.extend(value.map(|value| (name, value)));
+    for percent in PERCENTILES {
+        take(format!("last_byte_q{percent:02}_ms"), of_all.quantile(f64::from(percent) / 100.0));
+    }
+    for limit in LIMITS_MS {
+        take(format!("last_byte_within_{limit}ms_share"), of_all.cdf(f64::from(limit)));
+    }
     for (name, least, below) in SIZES {
-        let of = distribution(times.iter().filter(|(bytes, _)| (least..below).contains(bytes)).map(|(_, time)| *time));
-        numbers.push((format!("{name}_connections"), of.n as f64));
-        if of.n == 0 {
-            continue;
-        }
-        numbers.extend(of.quantile(0.5).map(|median| (format!("{name}_last_byte_p50_ms"), median)));
-        numbers.push((format!("{name}_last_byte_mean_ended_ms"), of.mean()));
-        numbers.push((format!("{name}_unended_share"), 1.0 - of.ended.len() as f64 / of.n as f64));
+        let of = all(least..below);
+        take(format!("{name}_connections"), Some(of.len() as f64));
+        take(format!("{name}_last_byte_p50_ms"), of.quantile(0.5));
+        take(format!("{name}_last_byte_mean_ended_ms"), ended(least..below).mean());
+        take(format!("{name}_unended_share"), (!of.is_empty()).then(|| of.unfinished() as f64 / of.len() as f64));
         for limit in [500, 3_000] {
-            numbers.push((format!("{name}_last_byte_within_{limit}ms_share"), of.share(f64::from(limit))));
+            take(format!("{name}_last_byte_within_{limit}ms_share"), of.cdf(f64::from(limit)));
         }
     }
     Ok(numbers)
-}
-
-/// Times of which some are only known to be longer than the run.
-struct Times {
-    ended: Sample,
-    n: usize,
-}
-
-fn distribution(times: impl Iterator<Item = Option<f64>>) -> Times {
-    let (mut ended, mut n) = (Vec::new(), 0);
-    for time in times {
-        n += 1;
-        ended.extend(time);
-    }
-    Times { ended: Sample::new(ended), n }
-}
-
-impl Times {
-    /// The smallest time that so large a share of all does not exceed, if it has ended.
-    fn quantile(&self, p: f64) -> Option<f64> {
-        let of_ended = p * self.n as f64 / self.ended.len() as f64;
-        (of_ended <= 1.0).then(|| self.ended.quantile(of_ended)).flatten()
-    }
-
-    fn share(&self, limit: f64) -> f64 {
-        self.ended.cdf(limit).unwrap_or(0.0) * self.ended.len() as f64 / self.n as f64
-    }
-
-    fn mean(&self) -> f64 {
-        self.ended.mean().unwrap_or(f64::NAN)
-    }
 }
 
 /// Shares of the time with so many packets in the queue of the heavier direction.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::cells::{CellRow, Network};
-use super::claims::{Agreement, Claim, Estimate, Of};
+use super::claims::{Agreement, Claim, Of};
 use super::collect::PERCENTILES;
 use super::published::{Section, WORKLOADS, sections};
 use crate::figure::{Figure, Line};
@@ -23,8 +23,8 @@ a longer one like a trace (methods B.5), of which the middle 20 minutes count; q
 seeds, by Student's distribution; ratios are of runs with the same seed. What depends on the scale is given as at the published one.
 
 *agrees*: a number is within its tolerance (10 %; 2 % for loads, 5 % for active connections), or its interval has the published one; a ratio is
-within the bounds, and its interval leaves out the other side of 1 where they do. *cannot tell*: within the bounds, but the interval is
-not. What stands behind *differs* says why, as far as that is known.
+within the bounds, and its interval leaves out the other side of 1 where they do, or is within them, too, where they are about 1. *cannot tell*: within the bounds, but the interval is
+not, or there is one seed. What stands behind *differs* says why, as far as that is known.
 ";
 
 /// The page and its pictures by the names of their files.
@@ -39,7 +39,7 @@ fn page(rows: &[CellRow], figures: &[Figure]) -> String {
     let mut page = HEAD.to_owned();
     let sections = sections();
     let all = || sections.iter().flat_map(|section| &section.claims);
-    let of = |agreement| all().filter(|claim| best(claim, rows).1 == agreement).count();
+    let of = |agreement| all().filter(|claim| judged(claim, rows) == agreement).count();
     let hours: f64 =
         rows.iter().filter_map(|row| row.numbers.get("wall_s")).fold(0.0, |sum, wall| sum + wall) / 3_600.0;
     let _ = writeln!(
@@ -71,7 +71,7 @@ fn write_section(page: &mut String, section: &Section, rows: &[CellRow]) {
     let mut reasons = Vec::new();
     for claim in &section.claims {
         let cell = |scale| claim.ours(rows, scale).map_or_else(|| "-".to_owned(), |ours| ours.to_string());
-        let (_, agreement) = best(claim, rows);
+        let agreement = judged(claim, rows);
         let Claim { name, source, .. } = claim;
         let _ = writeln!(
             page,
@@ -88,44 +88,40 @@ fn write_section(page: &mut String, section: &Section, rows: &[CellRow]) {
     }
 }
 
-/// What the runs at the published scale say, or those of the grid where there are none.
-fn best(claim: &Claim, rows: &[CellRow]) -> (Option<Estimate>, Agreement) {
-    let ours = claim.ours(rows, WHOLE).or_else(|| claim.ours(rows, GRID));
-    (ours, claim.agreement(ours))
+/// Whether the runs at the published scale agree, or those of the grid where there are none.
+fn judged(claim: &Claim, rows: &[CellRow]) -> Agreement {
+    claim.agreement(claim.ours(rows, WHOLE).or_else(|| claim.ours(rows, GRID)))
 }
 
-/// Times to the last byte and response times by structure, and by round-trip times.
+/// Times to the last byte by structure, and by round-trip times.
 fn figures(rows: &[CellRow]) -> Vec<Figure> {
+    const FIGURES: [[(&str, &str); 3]; 2] = [
+        [
+            ("unc-structure", "UNC, unconstrained: times to the last byte by structure"),
+            ("unc-structure-constrained", "UNC at 105 %: times to the last byte by structure"),
+            ("unc-rtt", "UNC, unconstrained: times to the last byte by round-trip times, a-t-b-t"),
+        ],
+        [
+            ("ibm-structure", "IBM, unconstrained: times to the last byte by structure"),
+            ("ibm-structure-constrained", "IBM at 105 %: times to the last byte by structure"),
+            ("ibm-rtt", "IBM, unconstrained: times to the last byte by round-trip times, a-t-b-t"),
+        ],
+    ];
     let mut figures = Vec::new();
-    for ((workload, _), names) in WORKLOADS.into_iter().zip([
-        ["unc-structure", "unc-structure-constrained", "unc-rtt"],
-        ["ibm-structure", "ibm-structure-constrained", "ibm-rtt"],
-    ]) {
-        let structures = ["a-t-b-t", "a-b", "block-sequential", "block-concurrent"];
-        for (file, network) in names.into_iter().zip([Network::Unconstrained, Network::Constrained]) {
-            let of = structures.map(|structure| (structure, Of::control(workload, network).structure(structure)));
-            figures.extend(distribution(rows, file, title(file), &of));
+    for ((workload, _), [free, constrained, rtt]) in WORKLOADS.into_iter().zip(FIGURES) {
+        let control = |network| Of::control(workload, network);
+        for (name, network) in [(free, Network::Unconstrained), (constrained, Network::Constrained)] {
+            let of = ["a-t-b-t", "a-b", "block-sequential", "block-concurrent"];
+            figures.extend(distribution(rows, name, &of.map(|one| (one, control(network).structure(one)))));
         }
-        let of =
-            ["usernet", "mean", "30-path"].map(|rtt| (rtt, Of::control(workload, Network::Unconstrained).rtt(rtt)));
-        figures.extend(distribution(rows, names[2], title(names[2]), &of));
+        let of = ["usernet", "mean", "30-path"].map(|one| (one, control(Network::Unconstrained).rtt(one)));
+        figures.extend(distribution(rows, rtt, &of));
     }
     figures
 }
 
-fn title(file: &str) -> &'static str {
-    match file {
-        "unc-structure" => "UNC, unconstrained: times to the last byte by structure",
-        "unc-structure-constrained" => "UNC at 105 %: times to the last byte by structure",
-        "unc-rtt" => "UNC, unconstrained: times to the last byte by round-trip times, a-t-b-t",
-        "ibm-structure" => "IBM, unconstrained: times to the last byte by structure",
-        "ibm-structure-constrained" => "IBM at 105 %: times to the last byte by structure",
-        _ => "IBM, unconstrained: times to the last byte by round-trip times, a-t-b-t",
-    }
-}
-
 /// Shares of times to the last byte over the logarithm of the time; `None` where no run is.
-fn distribution(rows: &[CellRow], file: &'static str, title: &'static str, of: &[(&str, Of)]) -> Option<Figure> {
+fn distribution(rows: &[CellRow], (file, title): (&'static str, &'static str), of: &[(&str, Of)]) -> Option<Figure> {
     let line = |(name, of): &(&str, Of)| {
         let point = |percent: &u32| {
             let quantity = format!("last_byte_q{percent:02}_ms");

@@ -2,9 +2,13 @@
 
 use std::path::Path;
 
+use flowloom::{Context, RunOptions, Silent, Stop, SweepOptions, sweep};
+use flowloom_report::statistics::Interval;
+use serde_json::Value;
+
 use super::cells::{CellRow, Key, Network, read, write};
-use super::claims::{Agreement, Asked, Claim, Estimate, Growth, Of};
-use super::{CELLS_FILE, files};
+use super::claims::{Agreement, Asked, Claim, Growth, Of, Ours};
+use super::{CELLS_FILE, collect, files};
 
 fn row(scale: f64, structure: &str, seed: u64, numbers: &[(&str, f64)]) -> CellRow {
     let key = Key {
@@ -48,12 +52,12 @@ fn rows_come_back_as_they_were_written() {
 #[test]
 fn intervals_are_students() {
     // Mean 2, deviation 1, three values: 4.303 / sqrt(3).
-    let Estimate { mean, interval, seeds } = Estimate::of(&[1.0, 2.0, 3.0]).unwrap();
-    let (low, high) = interval.unwrap();
+    let Ours { mean, interval, seeds } = Ours::of(&[1.0, 2.0, 3.0]).unwrap();
+    let Interval { low, high } = interval.unwrap();
     assert_eq!((mean, seeds), (2.0, 3));
     assert!((high - 4.484).abs() < 1e-3 && (low + 0.484).abs() < 1e-3, "{low} {high}");
-    assert_eq!(Estimate::of(&[7.0]).unwrap().interval, None);
-    assert_eq!(Estimate::of(&[]), None);
+    assert_eq!(Ours::of(&[7.0]).unwrap().interval, None);
+    assert_eq!(Ours::of(&[]), None);
 }
 
 #[test]
@@ -71,6 +75,10 @@ fn values_are_asked_at_the_published_scale() {
     // The interval of 10 and 12 is 11 and 12.7 to each side.
     assert_eq!(ask(Growth::None, 20.0).1, Agreement::Agrees);
     assert_eq!(ask(Growth::None, 30.0).1, Agreement::Differs);
+    // One seed says nothing of others.
+    let one =
+        claim(Asked::Value { of, quantity: "presence_mean", growth: Growth::None, published: 10.0, tolerance: 0.1 });
+    assert_eq!(one.agreement(one.ours(&rows[..1], 0.25)), Agreement::CannotTell);
     let missing = claim(Asked::Value {
         of: of.rtt("mean"),
         quantity: "presence_mean",
@@ -105,6 +113,8 @@ fn ratios_are_of_the_same_seed_and_need_their_interval() {
     assert_eq!(ask([3.0, 31.0, 299.0], (4.0, f64::INFINITY)), Agreement::Differs);
     assert_eq!(ask([9.0, 10.0, 200.0], (1.0, f64::INFINITY)), Agreement::CannotTell);
     assert_eq!(ask([1.0, 10.0, 101.0], (0.9, 1.1)), Agreement::Agrees);
+    // Alike in the mean, and the interval has room for more.
+    assert_eq!(ask([0.9, 10.0, 111.0], (0.9, 1.1)), Agreement::CannotTell);
 }
 
 #[test]
@@ -115,4 +125,78 @@ fn the_page_is_that_of_the_rows_that_are_kept() {
         let found = std::fs::read_to_string(folder.join(&name)).unwrap();
         assert!(found == content, "{name} is another: make reproduce");
     }
+}
+
+/// A small sweep: what a row has from the run's summary and tables is what the sweep itself says of the run, unit by unit.
+#[test]
+fn rows_are_what_the_sweep_says_of_its_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, target) = (folder.path().join("study.toml"), folder.path().join("sweep"));
+    let experiment = "[workload]\nmodel = { kind = \"campus-2008\", scale = 0.002 }\nwaits = { min = \"500ms\", correct = \"none\" }\n\
+        cut = \"trace\"\n[network]\nbottleneck = { rate = \"105%\" }\n[measure]\nduration = \"2min\"\nwindow = [\"20s\", \"100s\"]\n\
+        [sweep]\nvary = [\"workload.structure=a-t-b-t,a-b\"]\nseeds = 1\ntables = \"connections,queue\"\n";
+    std::fs::write(&file, experiment).unwrap();
+    let options = SweepOptions { run: RunOptions::to(&target), ..SweepOptions::default() };
+    sweep(&[file], &options, Context::new(&Silent, &Stop::new())).unwrap();
+    // What a sweep that goes on leaves is passed over.
+    std::fs::create_dir(target.join("cells/half.partial-1")).unwrap();
+    let rows = collect(&target).unwrap();
+    assert_eq!(rows.len(), 2);
+    let mut structures: Vec<&str> = rows.iter().map(|row| row.key.structure.as_str()).collect();
+    structures.sort_unstable();
+    assert_eq!(structures, ["a-b", "a-t-b-t"]);
+    for row in &rows {
+        let Key { scale, network, minutes, seed, .. } = row.key;
+        assert_eq!((scale, network, minutes, seed), (0.002, Network::Constrained, 2, 1));
+        assert_eq!((row.key.rtt.as_str(), row.key.waits.as_str()), ("usernet", "500ms none"));
+        let cell = cell_of(&target, &row.key.structure);
+        let said = |name: &str| cell.pointer(&format!("/cell/numbers/{name}/value")).and_then(Value::as_f64).unwrap();
+        let busier = if said("throughput_mean_mbps.up") > said("throughput_mean_mbps.down") { "up" } else { "down" };
+        let lazier = if busier == "up" { "down" } else { "up" };
+        for (ours, theirs, factor) in [
+            ("throughput_heavy_mbps", format!("throughput_mean_mbps.{busier}"), 1.0),
+            ("throughput_light_mbps", format!("throughput_mean_mbps.{lazier}"), 1.0),
+            ("throughput_sd_5s_heavy_mbps", format!("throughput_sd_5s_mbps.{busier}"), 1.0),
+            ("packet_rate_heavy_kpps", format!("packet_rate_mean_pps.{busier}"), 1e-3),
+            ("packet_rate_sd_1s_light_kpps", format!("packet_rate_sd_1s_pps.{lazier}"), 1e-3),
+            ("queue_mean_packets", format!("queue_length_mean_packets.{busier}"), 1.0),
+            ("queue_sd_packets", format!("queue_length_sd_packets.{busier}"), 1.0),
+            ("queue_empty_share", format!("queue_empty_share.{busier}"), 1.0),
+            ("last_byte_p50_ms", "time_to_last_byte_p50_ms".to_owned(), 1.0),
+            ("last_byte_p90_ms", "time_to_last_byte_p90_ms".to_owned(), 1.0),
+            ("last_byte_q50_ms", "time_to_last_byte_p50_ms".to_owned(), 1.0),
+            ("response_p50_ms", "response_time_p50_ms".to_owned(), 1.0),
+            ("response_q50_ms", "response_time_p50_ms".to_owned(), 1.0),
+            ("response_mean_ms", "response_time_mean_ms".to_owned(), 1.0),
+            ("presence_mean", "active_connections_presence_mean".to_owned(), 1.0),
+            ("instant_mean", "active_connections_mean".to_owned(), 1.0),
+        ] {
+            let (ours_is, theirs_is) = (row.numbers[ours], factor * said(&theirs));
+            assert!((ours_is - theirs_is).abs() <= 1e-3 * theirs_is.abs(), "{ours} {ours_is}, {theirs} {theirs_is}");
+        }
+        // A share of connections within a time lies between those of the quantiles around it.
+        for limit in [80_u32, 500, 3_000] {
+            let share = row.numbers[&format!("last_byte_within_{limit}ms_share")];
+            for percent in [10_u32, 25, 50, 75, 90] {
+                let is_below = row.numbers[&format!("last_byte_q{percent}_ms")] <= f64::from(limit);
+                assert_eq!(is_below, share >= f64::from(percent) / 100.0 - 1e-9, "{limit} ms {share}, {percent} %");
+            }
+        }
+        let connections = row.numbers["below_4kb_connections"] + row.numbers["from_4kb_connections"];
+        assert!(connections > 50.0 && row.numbers["from_1mb_connections"] <= row.numbers["from_4kb_connections"]);
+    }
+}
+
+/// What the sweep in `folder` says of its run of a structure.
+fn cell_of(folder: &Path, structure: &str) -> Value {
+    let read = |path: &Path| serde_json::from_str::<Value>(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let is_of = |path: &Path| {
+        path.join("run.json").exists()
+            && read(&path.join("run.json"))["experiment"]
+                .as_str()
+                .unwrap()
+                .contains(&format!("structure = \"{structure}\""))
+    };
+    let mut folders = std::fs::read_dir(folder.join("cells")).unwrap().map(|entry| entry.unwrap().path());
+    read(&folders.find(|path| is_of(path)).unwrap().join("cell.json"))
 }
