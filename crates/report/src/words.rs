@@ -7,6 +7,11 @@ use unicode_width::UnicodeWidthChar;
 /// The name of the class of datagrams of the workload.
 pub const DATAGRAMS: &str = "datagrams";
 
+/// What stands between names in a list: some have commas in them, as those of variants of several axes.
+pub(crate) fn separator(names: &[&str]) -> &'static str {
+    if names.iter().any(|name| name.contains(',')) { "; " } else { ", " }
+}
+
 /// A count with its thousands set apart: `82,582`.
 pub fn thousands(count: u64) -> String {
     let digits = count.to_string();

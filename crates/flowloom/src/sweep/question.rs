@@ -97,8 +97,7 @@ impl Question {
         let objective = sweep.objective.as_deref().unwrap_or(Objective::USUAL);
         let objective = Objective::named(objective).map_err(|known| unknown_objective(objective, &known))?;
         let stem = inputs.first().map_or_else(|| "sweep".into(), |first| stem(first));
-        let keys: Vec<&str> =
-            vary.iter().flat_map(|axis| &axis.keys).map(|key| key.rsplit('.').next().unwrap_or(key)).collect();
+        let keys: Vec<&str> = vary.iter().flat_map(|axis| &axis.keys).map(|key| last_part(key)).collect();
         let usual_folder = PathBuf::from(format!("runs/{stem}-{}", keys.join("-")));
         let mut question = Question {
             inputs: inputs.to_vec(),

@@ -12,6 +12,7 @@ use crate::other_bytes::{REMEDY, ToReplay, other_bytes};
 use crate::scalars::{Better, QUANTITIES, ScalarUnit};
 use crate::statistics::Interval;
 use crate::verdict::{Accounted, Likeness, Plausible};
+use crate::words::separator;
 use crate::worst::WorstVerdict;
 
 use super::decision::{Decision, Look, alpha, decision, looks};
@@ -181,7 +182,7 @@ impl SweepAnswer {
             looks: looks(grid),
             axes: grid.axes.iter().map(AxisTold::from).collect(),
             effects: effects(grid),
-            common_seeds: common(grid),
+            common_seeds: grid.common_seeds().len(),
             busier,
             baseline: baseline(grid),
             missing: missing(grid),
@@ -268,13 +269,11 @@ impl SweepAnswer {
         let values = |variant: usize| self.shown(variant, &self.objective).unwrap_or_else(|| "unknown".to_owned());
         let names = |places: &[usize]| {
             let names: Vec<&str> = places.iter().map(|place| self.variants[*place].name.as_str()).collect();
-            // Names of several axes have commas in them.
-            let comma = if names.iter().any(|name| name.contains(',')) { "; " } else { ", " };
-            match &names[..] {
-                [] => String::new(),
-                [only] => (*only).to_owned(),
-                [first @ .., last] if comma == "; " => format!("{}; and {last}", first.join(comma)),
-                [first @ .., last] => format!("{} and {last}", first.join(comma)),
+            match (&names[..], separator(&names)) {
+                ([], _) => String::new(),
+                ([only], _) => (*only).to_owned(),
+                ([first @ .., last], ", ") => format!("{} and {last}", first.join(", ")),
+                ([first @ .., last], parted) => format!("{}{parted}and {last}", first.join(parted)),
             }
         };
         match &self.decision {
@@ -433,12 +432,6 @@ fn variants(grid: &Grid, alpha: f64) -> Vec<VariantAnswer> {
         }
     };
     grid.variants.iter().enumerate().map(of_variant).collect()
-}
-
-/// Seeds of which every variant has a run.
-fn common(grid: &Grid) -> usize {
-    let seeds = grid.variants.iter().take(1).flat_map(|variant| variant.present()).map(|cell| cell.seed);
-    seeds.filter(|seed| grid.variants.iter().all(|variant| variant.present().any(|cell| cell.seed == *seed))).count()
 }
 
 /// The direction in which the control carries more.

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::compare::FEWEST_REPLICATIONS;
 use crate::statistics::{Selection, select};
 use crate::verdict::Accounted;
+use crate::words::separator;
 
 use super::grid::{Grid, Variant};
 use super::samples::Sample;
@@ -80,7 +81,7 @@ pub fn decision(grid: &Grid) -> Decision {
         |variant: &&Variant| variant.present().any(|cell| cell.verdict.accounted.word == Accounted::Invalid);
     let invalid: Vec<&str> = grid.variants.iter().filter(is_invalid).map(|variant| variant.name.as_str()).collect();
     if !invalid.is_empty() {
-        return unknown(format!("there are INVALID runs of {}", invalid.join(", ")));
+        return unknown(format!("there are INVALID runs of {}", invalid.join(separator(&invalid))));
     }
     let Some(sample) = Sample::of(grid, &grid.objective.name) else {
         return unknown(format!("no seed has {} of every variant", grid.objective.name));

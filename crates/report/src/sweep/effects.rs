@@ -1,5 +1,7 @@
 //! What each axis does to the objective, how axes work together, and which ranks are certain.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::statistics::{Estimate, Interval};
@@ -94,16 +96,18 @@ pub fn effects(grid: &Grid) -> Effects {
 /// The pairs of variants that differ in `axis` alone, of which the first has the value `a` there and the second `b`: one for each
 /// combination of the other axes that has both.
 fn pairs_of(grid: &Grid, axis: usize, a: usize, b: usize) -> Vec<(usize, usize)> {
-    let others = |variant: &Variant| {
-        variant.points.iter().enumerate().filter(|(at, _)| *at != axis).map(|(_, point)| *point).collect::<Vec<_>>()
-    };
     let at = |level: usize| grid.variants.iter().enumerate().filter(move |(_, variant)| variant.points[axis] == level);
     at(a)
         .filter_map(|(one, variant)| {
-            let rest = others(variant);
-            at(b).find(|(_, other)| others(other) == rest).map(|(other, _)| (one, other))
+            let rest = others(variant, &[axis]);
+            at(b).find(|(_, other)| others(other, &[axis]) == rest).map(|(other, _)| (one, other))
         })
         .collect()
+}
+
+/// The places of a variant on all axes but these.
+fn others(variant: &Variant, but: &[usize]) -> Vec<usize> {
+    variant.points.iter().enumerate().filter(|(axis, _)| !but.contains(axis)).map(|(_, point)| *point).collect()
 }
 
 /// Seed by seed, the mean over `variants`.
@@ -148,17 +152,16 @@ fn axis_effect(grid: &Grid, sample: &Sample, axis: usize, known: bool) -> Option
         _ => Matters::Undecided,
     };
     let level = |level: usize| {
-        let pairs = pairs_of(grid, axis, 0, level);
-        let estimate = in_the_mean(&pairs);
-        let mean = |which: fn(&(usize, usize)) -> usize| {
+        let pairs = Some(pairs_of(grid, axis, 0, level)).filter(|pairs| !pairs.is_empty());
+        let mean = |pairs: &[(usize, usize)], which: fn(&(usize, usize)) -> usize| {
             let all = mean_of(sample, pairs.iter().map(which));
             all.iter().sum::<f64>() / all.len() as f64
         };
+        let estimate = pairs.as_ref().filter(|_| known).and_then(|pairs| in_the_mean(pairs));
         LevelEffect {
             level: points[level].clone(),
-            ratio: sample.ratio(mean(|pair| pair.1) - mean(|pair| pair.0)).filter(|_| !pairs.is_empty()),
+            ratio: pairs.and_then(|pairs| sample.ratio(mean(&pairs, |pair| pair.1) - mean(&pairs, |pair| pair.0))),
             interval: estimate
-                .filter(|_| known && !pairs.is_empty())
                 .and_then(|estimate| sample.ratios(estimate.interval(1.0 - alpha / (points.len() - 1) as f64))),
         }
     };
@@ -167,20 +170,16 @@ fn axis_effect(grid: &Grid, sample: &Sample, axis: usize, known: bool) -> Option
 
 fn interaction(grid: &Grid, sample: &Sample, [a, b]: [usize; 2]) -> Interaction {
     let (rows, columns) = (grid.axes[a].points.len(), grid.axes[b].points.len());
-    let others = |variant: &Variant| -> Vec<usize> {
-        let places = variant.points.iter().enumerate().filter(|(axis, _)| *axis != a && *axis != b);
-        places.map(|(_, point)| *point).collect()
-    };
     let of_pair = |i: usize, j: usize| {
         let here = grid.variants.iter().enumerate();
         here.filter(move |(_, variant)| variant.points[a] == i && variant.points[b] == j)
     };
     // Means are over the same values of the other axes: those that every pair has, beside pairs that are left out altogether.
-    let pairs = || (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
-    let is_everywhere = |variant: &Variant| {
-        let mut pairs = pairs().map(|(i, j)| of_pair(i, j).map(|(_, other)| others(other)).collect::<Vec<_>>());
-        pairs.all(|pair| pair.is_empty() || pair.contains(&others(variant)))
-    };
+    let pairs = (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
+    let values =
+        pairs.map(|(i, j)| of_pair(i, j).map(|(_, variant)| others(variant, &[a, b])).collect::<BTreeSet<_>>());
+    let everywhere = values.filter(|values| !values.is_empty()).reduce(|all, more| &all & &more).unwrap_or_default();
+    let is_everywhere = |variant: &Variant| everywhere.contains(&others(variant, &[a, b]));
     let at = |i: usize, j: usize| of_pair(i, j).filter(|(_, variant)| is_everywhere(variant)).map(|(place, _)| place);
     let plain = |variant: usize| {
         let cells = grid.variants[variant].present().filter(|cell| sample.has(cell.seed));

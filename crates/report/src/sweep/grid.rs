@@ -47,11 +47,17 @@ pub struct Variant {
 }
 
 impl Grid {
+    /// Seeds of which every variant has a run.
+    pub fn common_seeds(&self) -> Vec<u64> {
+        let has = |variant: &Variant, seed: u64| variant.present().any(|cell| cell.seed == seed);
+        let first = self.variants.iter().take(1).flat_map(Variant::present).map(|cell| cell.seed);
+        first.filter(|seed| self.variants.iter().all(|variant| has(variant, *seed))).collect()
+    }
+
     /// The runs of a variant with seeds that all variants have: others are over other traffic. All of them if there is no such seed.
-    pub fn alike<'a>(&'a self, variant: &'a Variant) -> Vec<&'a Cell> {
-        let everywhere = |seed: u64| self.variants.iter().all(|other| other.present().any(|cell| cell.seed == seed));
-        let alike: Vec<&Cell> = variant.present().filter(|cell| everywhere(cell.seed)).collect();
-        if alike.is_empty() { variant.present().collect() } else { alike }
+    pub fn alike<'a>(&self, variant: &'a Variant) -> Vec<&'a Cell> {
+        let common = self.common_seeds();
+        variant.present().filter(|cell| common.is_empty() || common.contains(&cell.seed)).collect()
     }
 }
 

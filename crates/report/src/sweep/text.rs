@@ -6,7 +6,7 @@ use flowloom_core::units::three_digits;
 
 use crate::metric::Unit;
 use crate::text::wrap_at;
-use crate::words::counted;
+use crate::words::{counted, separator};
 
 use super::answer::{Column, SweepAnswer, VariantAnswer};
 use super::decision::Decision;
@@ -83,7 +83,7 @@ fn runs(answer: &SweepAnswer) -> String {
     let bad = |is: fn(&VariantAnswer) -> bool| {
         let names: Vec<&str> =
             answer.variants.iter().filter(|variant| is(variant)).map(|variant| variant.name.as_str()).collect();
-        names.join(if names.iter().any(|name| name.contains(',')) { "; " } else { ", " })
+        names.join(separator(&names))
     };
     let (invalid, doubtful) = (bad(VariantAnswer::is_invalid), bad(VariantAnswer::is_doubtful));
     let degraded = bad(VariantAnswer::is_degraded);
