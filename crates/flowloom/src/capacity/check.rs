@@ -35,7 +35,7 @@ impl LoadNeeds {
 /// The need of one kind of load, beside the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LoadCheck {
-    /// The kind.
+    /// Which kind of load it is.
     pub load: Load,
     /// What the run needs: starts in the busiest second, the most connections open at once, packets and bits in an average second.
     pub needs: f64,
@@ -99,7 +99,7 @@ impl HostCheck {
         HostCheck { not_calibrated, loads: loads.to_vec() }
     }
 
-    /// The needs.
+    /// What the run needs, of each kind of load.
     pub fn needs(&self) -> LoadNeeds {
         let needs = |load: Load| self.loads.iter().find(|check| check.load == load).map_or(0.0, |check| check.needs);
         LoadNeeds(Load::ALL.map(needs))

@@ -44,7 +44,7 @@ impl Limit {
 /// What the run of a load at a level came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tried {
-    /// The load.
+    /// Which kind of load was run.
     pub load: Load,
     /// How much was asked for, in the unit of the load.
     pub level: f64,

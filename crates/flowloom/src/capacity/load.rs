@@ -40,7 +40,7 @@ impl Load {
     /// All, in the order in which they are measured.
     pub const ALL: [Load; 4] = [Load::Starts, Load::Open, Load::Packets, Load::Bits];
 
-    /// In words.
+    /// What it is called in answers: `many short connections`.
     pub const fn words(self) -> &'static str {
         match self {
             Load::Starts => "many short connections",

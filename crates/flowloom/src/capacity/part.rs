@@ -30,7 +30,7 @@ impl Part {
         }
     }
 
-    /// Its name.
+    /// What it is called in answers: `emulator`.
     pub const fn name(self) -> &'static str {
         match self {
             Part::Initiators => "initiators",

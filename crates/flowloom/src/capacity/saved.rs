@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use flowloom_store::staged::StagedFile;
+use flowloom_store::{manifest, regular};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -19,13 +22,13 @@ const VERSION: u32 = 1;
 /// What a measurement holds for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostIdentity {
-    /// Its name.
+    /// The host's name, as `hostname` prints it.
     pub name: String,
     /// Its kernel, as `uname -r` has it.
     pub kernel: String,
     /// Cores that a process may use.
     pub cores: usize,
-    /// Its architecture.
+    /// The architecture that Flowloom was built for.
     pub architecture: String,
     /// The version of Flowloom that measured.
     pub flowloom: String,
@@ -88,10 +91,12 @@ impl Capacity {
         };
         let text = serde_json::to_string_pretty(self).map_err(|error| cannot(&error))?;
         // Another command reads all of it or nothing.
-        let staged = folder.join(format!("{FILE}.partial-{}", std::process::id()));
-        let written = fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&staged, text + "\n"))
-            .and_then(|()| fs::rename(&staged, &file));
+        let written = fs::create_dir_all(folder).and_then(|()| {
+            let (staged, mut out) = StagedFile::create(&file, true)?;
+            out.write_all(text.as_bytes())?;
+            out.write_all(b"\n")?;
+            manifest::commit(staged)
+        });
         written.map_err(|error| cannot(&error))?;
         Ok(file)
     }
@@ -104,16 +109,22 @@ pub enum Known {
     Nothing,
     /// There is a file that is not used, and why.
     Unusable(String),
-    /// The limits.
+    /// The limits of this host.
     Measured(Capacity),
 }
 
 /// What the file in this cache folder says of this host.
 pub fn known(folder: &Path) -> Known {
     let file = folder.join(FILE);
-    let Ok(text) = fs::read_to_string(&file) else { return Known::Nothing };
-    let Ok(capacity) = serde_json::from_str::<Capacity>(&text) else {
-        return Known::Unusable(format!("{} cannot be read", file.display()));
+    let unusable = |why: &dyn std::fmt::Display| Known::Unusable(format!("{} cannot be read: {why}", file.display()));
+    let text = match regular::read(&file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Known::Nothing,
+        Err(error) => return unusable(&error),
+        Ok(text) => text,
+    };
+    let capacity: Capacity = match serde_json::from_slice(&text) {
+        Err(error) => return unusable(&error),
+        Ok(capacity) => capacity,
     };
     match HostIdentity::of_this_host().difference(&capacity.host) {
         Some(why) => Known::Unusable(why),

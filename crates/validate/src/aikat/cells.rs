@@ -42,7 +42,7 @@ pub struct Key {
     pub workload: String,
     /// Its connections as a share of the published ones.
     pub scale: f64,
-    /// The link.
+    /// Which link it crosses.
     pub network: Network,
     /// Which structure of connections is kept.
     pub structure: String,
@@ -54,7 +54,7 @@ pub struct Key {
     pub waits: String,
     /// How long is replayed.
     pub minutes: u64,
-    /// The seed.
+    /// The seed that draws its workload.
     pub seed: u64,
 }
 

@@ -16,11 +16,11 @@ const WITHOUT_WAITS: [&str; 3] = ["a-b", "block-sequential", "block-concurrent"]
 
 /// A part of the page.
 pub struct Section {
-    /// Its heading.
+    /// The heading above it.
     pub title: &'static str,
     /// What was published, and how it is asked here.
     pub text: &'static str,
-    /// Its statements.
+    /// What was published, statement by statement.
     pub claims: Vec<Claim>,
 }
 
