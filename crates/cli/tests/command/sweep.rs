@@ -97,6 +97,7 @@ fn a_sweep_answers_in_a_sentence() {
     bench
         .flowloom(&["sweep", "x.toml", "--vary", "rate=1mbit,2mbit", "-o", "s"])
         .failed(1, &["another question", "--force"]);
+    bench.flowloom(&["run", "s", "-o", "r"]).failed(2, &["s: this is the folder of a sweep", "report.html"]);
     bench.flowloom(&["run", "x.toml", "-o", "r"]).succeeded();
     assert!(!bench.path("runs").exists());
 }

@@ -13,6 +13,7 @@ use crate::clock;
 use crate::error::{Error, ErrorKind, KeyError};
 use crate::experiment::{Experiment, Pair, Quantity, given_by};
 use crate::input::{self, Kind};
+use crate::results::is_sweep;
 use crate::run::options::{Driver, RunOptions};
 use crate::workload::source::file_name;
 
@@ -95,6 +96,11 @@ impl Plan {
             Ok(sources) => sources,
             Err(error) => return Err(error.and(traces.err())),
         };
+        if let Some(folder) = sources.iter().find(|path| is_sweep(path)) {
+            return Err(Error::usage(format_args!("{}: this is the folder of a sweep", folder.display())).hint(
+                "its report.html is its answer; `flowloom sweep -o` goes on with it, and each of its runs is a folder in cells/",
+            ));
+        }
         if let Some(folder) = sources.iter().find(|path| input::kind(path) == Kind::RunFolder) {
             return Err(Error::usage(format_args!("{}: this is a folder", folder.display())).hint(
                 "give a capture, a workload or an experiment; the workload of a run is FOLDER/workload.parquet",
