@@ -4,6 +4,7 @@
 //! parts be sent at other times, without a change to any of them.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use flowloom_core::play::Run;
 use flowloom_core::time::{Duration, Time};
@@ -82,14 +83,18 @@ pub fn parts(vector: ConnectionVector, borders: Borders) -> Vec<ConnectionVector
     parts.into_values().map(|part| part.of(&vector)).collect()
 }
 
-/// `vector`, which starts in a workload of `length`, as that holds it: what of a flow of datagrams lies behind the end is at the beginning.
-/// A workload in which starts are drawn is taken for a piece of one that goes on, where as much is left of earlier flows as is cut from
-/// late ones.
-pub fn wrapped(vector: ConnectionVector, length: Duration) -> impl Iterator<Item = ConnectionVector> {
-    let length = length.max(Duration::from_nanos(1));
+/// `vector`, which starts in this part of a workload, as the part holds it: what of a flow of datagrams lies behind its end is at its
+/// beginning. A part in which starts are drawn is taken for a piece of a workload that goes on, where as much is left of earlier flows as
+/// is cut from late ones.
+pub fn wrapped(mut vector: ConnectionVector, part: &Range<Duration>) -> impl Iterator<Item = ConnectionVector> + use<> {
+    let (begin, length) = (part.start, part.end.saturating_sub(part.start).max(Duration::from_nanos(1)));
+    vector.start = vector.start.before(begin);
     parts(vector, Borders::every(length)).into_iter().map(move |part| {
-        let start = Time::from_nanos(part.start.as_nanos() % length.as_nanos());
-        if part.protocol == Protocol::Tcp { part } else { ConnectionVector { start, ..part } }
+        let start = match part.protocol {
+            Protocol::Tcp => part.start,
+            _ => Time::from_nanos(part.start.as_nanos() % length.as_nanos()),
+        };
+        ConnectionVector { start: start + begin, ..part }
     })
 }
 
@@ -362,6 +367,16 @@ mod tests {
         assert_eq!(starts, [at(300), at(420), at(1_580)]);
     }
 
+    /// From 600 ms on for 1 s: what passes at 1,180 and 2,180 ms stays, or comes a second earlier.
+    #[test]
+    fn what_lies_behind_a_part_comes_at_its_beginning() {
+        let made: Vec<ConnectionVector> = wrapped(flow(), &(MS(600)..MS(1_600))).collect();
+        let mut expected = passes([&flow()]);
+        expected.iter_mut().for_each(|(time, _, _)| *time = (*time - 600) % 1_000 + 600);
+        expected.sort_unstable();
+        assert_eq!(passes(&made), expected);
+    }
+
     /// 1,001 bytes in 20 datagrams over 1.9 s, of which no more is known; and a flow record of 3,000 bytes in 2 s.
     #[test]
     fn what_is_not_known_one_by_one_is_spread_evenly() {
@@ -389,7 +404,7 @@ mod tests {
     #[test]
     fn what_lies_behind_the_end_comes_at_the_beginning() {
         let whole = flow();
-        let made: Vec<ConnectionVector> = wrapped(whole.clone(), MS(1_000)).collect();
+        let made: Vec<ConnectionVector> = wrapped(whole.clone(), &(MS(0)..MS(1_000))).collect();
         let mut expected = passes([&whole]);
         expected.iter_mut().for_each(|(time, _, _)| *time %= 1_000);
         expected.sort_unstable();
