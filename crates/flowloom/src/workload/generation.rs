@@ -353,11 +353,14 @@ impl Generation<'_> {
         })
     }
 
-    /// Where flows of datagrams are cut if blocks of a workload of `length` are put together to another load.
+    /// Where flows of datagrams are cut if a workload of `length` is made to another load: at the borders of blocks, and of the part that
+    /// is replayed, so that the old load, the new one and what is drawn count the same datagrams.
     fn borders_of_load(&self, length: Duration) -> Option<Borders> {
         let scaling = self.workload.load.as_ref()?.scaling(0.0, self.duration.unwrap_or(length));
+        let part = self.part(length);
         match scaling.method {
-            Method::Blocks(block) => Some(Borders::every(block).and_at_end_of(scaling.duration)),
+            Method::Blocks(block) => Some(Borders::every_and_at(block, [scaling.duration, part.start, part.end])),
+            Method::Thinning | Method::Poisson if part != (Duration::ZERO..length) => Some(Borders::around(&part)),
             Method::Thinning | Method::Poisson | Method::Starts => None,
         }
     }
