@@ -33,7 +33,7 @@ pub(super) fn page(
         (header(&title, shown, &runs, answer, summaries, !grids.is_empty()))
         main {
             (super::answer::section(shown, answer, &lines))
-            (super::trust::section(&runs, answer, summaries))
+            (super::trust::section(shown, &runs, answer, summaries))
             (super::pictures::section(&lines, figures, grids))
             (super::breakdown::section(shown))
             (super::probes::section(shown))
