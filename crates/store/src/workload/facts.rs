@@ -158,6 +158,48 @@ pub struct PayloadFacts {
     pub set_aside: SetAsideHoles,
 }
 
+/// The payload that a capture lacks, of connections that are set aside too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Lacking {
+    /// Connections of which bytes are missing.
+    pub connections: u64,
+    /// The bytes that are missing.
+    pub missing: u64,
+    /// Of these, those that were acknowledged.
+    pub acknowledged: u64,
+    /// Of these, those that are replayed.
+    pub replayed: u64,
+    /// Payload that was captured of the connections in the file.
+    pub captured: u64,
+    /// Payload that was captured of connections that are set aside.
+    pub captured_aside: u64,
+}
+
+impl Lacking {
+    /// The share of all that was sent.
+    pub fn share(&self) -> f64 {
+        self.missing as f64 / sum([self.captured, self.captured_aside, self.missing]).max(1) as f64
+    }
+
+    /// The share beside what was captured of the connections in the file: what is captured of others makes up for nothing that these lack.
+    pub fn share_of_file(&self) -> f64 {
+        Lacking { captured_aside: 0, ..*self }.share()
+    }
+
+    /// With that of another file or draw.
+    #[must_use]
+    pub fn plus(&self, other: &Lacking) -> Lacking {
+        Lacking {
+            connections: sum([self.connections, other.connections]),
+            missing: sum([self.missing, other.missing]),
+            acknowledged: sum([self.acknowledged, other.acknowledged]),
+            replayed: sum([self.replayed, other.replayed]),
+            captured: sum([self.captured, other.captured]),
+            captured_aside: sum([self.captured_aside, other.captured_aside]),
+        }
+    }
+}
+
 impl CaptureFacts {
     /// What no capture can have of these numbers, in words: sums of all others do not overflow.
     pub(crate) fn impossible(&self) -> Option<String> {
@@ -204,8 +246,15 @@ impl From<KeptPayload> for PayloadFacts {
     fn from(kept: KeptPayload) -> PayloadFacts {
         let KeptPayload { ends: PerSide { initiator, acceptor }, sides: [from_left, from_right], .. } = kept;
         let (connections_with_missing, clocked_bytes) = (kept.with_missing, Some(kept.clocked));
-        let set_aside = SetAsideHoles::default();
-        PayloadFacts { connections_with_missing, initiator, acceptor, from_left, from_right, clocked_bytes, set_aside }
+        PayloadFacts {
+            connections_with_missing,
+            initiator,
+            acceptor,
+            from_left,
+            from_right,
+            clocked_bytes,
+            ..PayloadFacts::default()
+        }
     }
 }
 
@@ -215,8 +264,14 @@ impl PayloadFacts {
         let ends = [self.initiator, self.acceptor, self.from_left, self.from_right];
         let is_possible =
             |of: &Payload| of.captured.max(of.missing).max(of.replayed) <= MOST && of.acknowledged <= of.missing;
-        let SetAsideHoles { connections, missing_bytes, acknowledged_bytes } = self.set_aside;
-        let counts = [self.connections_with_missing, self.clocked_bytes.unwrap_or(0), connections, missing_bytes];
+        let SetAsideHoles { connections, captured_bytes, missing_bytes, acknowledged_bytes } = self.set_aside;
+        let counts = [
+            self.connections_with_missing,
+            self.clocked_bytes.unwrap_or(0),
+            connections,
+            captured_bytes,
+            missing_bytes,
+        ];
         counts.iter().all(|count| *count <= MOST) && acknowledged_bytes <= missing_bytes && ends.iter().all(is_possible)
     }
 
@@ -231,11 +286,18 @@ impl PayloadFacts {
         self.initiator + self.acceptor
     }
 
-    /// Both directions together, with what the capture lacks of connections that are set aside; and the connections that lack bytes.
-    pub fn with_set_aside(&self) -> (Payload, u64) {
-        let SetAsideHoles { connections, missing_bytes: missing, acknowledged_bytes: acknowledged } = self.set_aside;
-        let of_set_aside = Payload { missing, acknowledged, ..Payload::default() };
-        (self.total() + of_set_aside, sum([self.connections_with_missing, connections]))
+    /// What the capture lacks in both directions together, of connections that are set aside too.
+    pub fn lacking(&self) -> Lacking {
+        let SetAsideHoles { connections, captured_bytes, missing_bytes, acknowledged_bytes } = self.set_aside;
+        let total = self.total();
+        Lacking {
+            connections: sum([self.connections_with_missing, connections]),
+            missing: sum([total.missing, missing_bytes]),
+            acknowledged: sum([total.acknowledged, acknowledged_bytes]),
+            replayed: total.replayed_missing(),
+            captured: total.captured,
+            captured_aside: captured_bytes,
+        }
     }
 
     /// What stands for a part of this payload, with its part of what the capture lacks of connections that are set aside: nobody knows
@@ -247,9 +309,10 @@ impl PayloadFacts {
             0 => count,
             _ => u64::try_from(u128::from(count) * captured / all).unwrap_or(u64::MAX),
         };
-        let SetAsideHoles { connections, missing_bytes, acknowledged_bytes } = self.set_aside;
+        let SetAsideHoles { connections, captured_bytes, missing_bytes, acknowledged_bytes } = self.set_aside;
         let set_aside = SetAsideHoles {
             connections: of(connections),
+            captured_bytes: of(captured_bytes),
             missing_bytes: of(missing_bytes),
             acknowledged_bytes: of(acknowledged_bytes),
         };
