@@ -232,6 +232,36 @@ fn holes_are_doubted_where_they_are_replayed() {
     }
 }
 
+/// Two connections, each of which lacks 1,460 of 5,100 bytes: a Tmix file states it of both together, and one of them lacks half of that.
+#[test]
+fn parts_of_a_tmix_file_lack_bytes_too() {
+    let bench = Bench::new();
+    let second = flowloom::time::Duration::from_secs(1);
+    let holes = [0, 5].map(|at| {
+        let mut traffic = Traffic::default().connection(at, second * at, 100, 5_000);
+        let lost = traffic.packets.iter().position(|packet| packet.payload_bytes == 1460).unwrap() + 1;
+        traffic.packets.remove(lost);
+        traffic.pcap()
+    });
+    bench.file("c.pcap", &[&holes[0][..], &holes[1][24..]].concat());
+    bench.flowloom(&["convert", "c.pcap", "-o", "c.cvec"]).succeeded();
+    let thinned = "workload.load={ method = \"thinning\", factor = 0.5 }";
+    for (name, options, count) in [
+        ("whole", &[][..], 2),
+        ("part", &["--duration", "3s"], 1),
+        ("load", &["--set", thinned], 1),
+        ("draw", &["--vary", "jitter 1s"], 2),
+    ] {
+        let run = bench.json(&[&["run", "c.cvec", "-o", name, "--json"], options].concat());
+        assert_eq!(run["verdict"]["plausible"]["word"], "doubtful", "{name}: {run}");
+        let facts: Value = serde_json::from_slice(&std::fs::read(bench.path(name).join("run.json")).unwrap()).unwrap();
+        let original = &facts["original"];
+        let counted = original.get("window_payload").unwrap_or(&original["payload"]);
+        assert_eq!(payload(counted), [3_640, 1_460, 1_460, 5_100].map(|bytes| bytes * count), "{name}");
+        assert_eq!(counted["connections_with_missing"], count, "{name}");
+    }
+}
+
 /// Ten connections in a conn.log of Zeek, each with a response of 20,000 bytes, so many of them missed, in packets of so many IP bytes.
 #[test]
 fn records_that_packets_did_not_carry_are_doubted() {

@@ -156,6 +156,9 @@ pub struct PayloadFacts {
     /// What the capture lacks of connections that are set aside and not in the file.
     #[serde(skip_serializing_if = "SetAsideHoles::is_empty")]
     pub set_aside: SetAsideHoles,
+    /// A file states these numbers of all its vectors, and no vector tells what is missing of it: a part of them lacks as much in proportion.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stated: bool,
 }
 
 /// The payload that a capture lacks, of connections that are set aside too.
@@ -301,9 +304,10 @@ impl PayloadFacts {
     }
 
     /// What stands for a part of this payload, with its part of what the capture lacks of connections that are set aside: nobody knows
-    /// which of them belong to the part.
+    /// which of them belong to the part. Where a file states what is missing of all of it the same holds for that.
     #[must_use]
     pub fn part(&self, part: PayloadFacts) -> PayloadFacts {
+        let part = if self.stated { self.stated_part(&part) } else { part };
         let [all, captured] = [self, &part].map(|facts| u128::from(facts.total().captured));
         let of = |count: u64| match all {
             0 => count,
@@ -317,6 +321,39 @@ impl PayloadFacts {
             acknowledged_bytes: of(acknowledged_bytes),
         };
         PayloadFacts { set_aside, ..part }
+    }
+
+    /// The payload of `part`, which replays all its bytes, with the share of them that is missing of the whole.
+    fn stated_part(&self, part: &PayloadFacts) -> PayloadFacts {
+        let of = |whole: Payload, part: Payload| {
+            let scaled = |bytes: u64| {
+                let scaled = u128::from(bytes) * u128::from(part.replayed) / u128::from(whole.replayed.max(1));
+                u64::try_from(scaled).unwrap_or(u64::MAX)
+            };
+            let [captured, missing, acknowledged] = [whole.captured, whole.missing, whole.acknowledged].map(scaled);
+            Payload { captured, missing, acknowledged, replayed: part.replayed }
+        };
+        let (initiator, acceptor) = (of(self.initiator, part.initiator), of(self.acceptor, part.acceptor));
+        // Both sides of the link add up to what both ends do, and no side has more acknowledged than is missing.
+        let (total, left) = (initiator + acceptor, of(self.from_left, part.from_left));
+        let missing = left.missing.min(total.missing);
+        let least = total.acknowledged.saturating_sub(total.missing - missing);
+        let from_left = Payload {
+            captured: left.captured.min(total.captured),
+            missing,
+            acknowledged: left.acknowledged.min(total.acknowledged).max(least),
+            ..left
+        };
+        let from_right = Payload {
+            captured: total.captured - from_left.captured,
+            missing: total.missing - from_left.missing,
+            acknowledged: total.acknowledged - from_left.acknowledged,
+            replayed: part.from_right.replayed,
+        };
+        let connections = u128::from(self.connections_with_missing) * u128::from(total.replayed)
+            / u128::from(self.total().replayed.max(1));
+        let connections_with_missing = u64::try_from(connections).unwrap_or(u64::MAX);
+        PayloadFacts { connections_with_missing, initiator, acceptor, from_left, from_right, stated: true, ..*part }
     }
 }
 
@@ -644,6 +681,44 @@ mod stored_series {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Initiators, on the left, lack 100 that nobody acknowledged, and acceptors 100 that were; parts of any shape are possible.
+    #[test]
+    fn stated_parts_are_possible_and_add_up() {
+        let of = |captured, missing, acknowledged| Payload {
+            captured,
+            missing,
+            acknowledged,
+            replayed: captured + acknowledged,
+        };
+        let (up, down) = (of(1_000, 100, 0), of(3_001, 100, 100));
+        let whole = PayloadFacts {
+            connections_with_missing: 7,
+            initiator: up,
+            acceptor: down,
+            from_left: up,
+            from_right: down,
+            stated: true,
+            ..PayloadFacts::default()
+        };
+        assert_eq!(whole.part(whole), whole);
+        let replaying = |bytes| Payload { captured: bytes, replayed: bytes, ..Payload::default() };
+        for [initiator, acceptor, left] in
+            [[100, 310, 100], [333, 777, 0], [900, 10, 910], [0, 3_101, 1], [10, 9_999, 500]]
+        {
+            let part = whole.part(PayloadFacts {
+                initiator: replaying(initiator),
+                acceptor: replaying(acceptor),
+                from_left: replaying(left),
+                from_right: replaying(initiator + acceptor - left),
+                ..PayloadFacts::default()
+            });
+            assert!(part.stated && part.is_possible(), "{part:?}");
+            assert_eq!(part.total(), part.from_left + part.from_right);
+            assert_eq!(part.total().replayed, initiator + acceptor);
+            assert!(part.total().missing > 0 && part.connections_with_missing <= 7 * 3, "{part:?}");
+        }
+    }
 
     #[test]
     fn names_are_left_out_of_warnings_and_options() {
