@@ -80,7 +80,7 @@ fn main() -> ExitCode {
                 commands::lab_format::run(args, manner(args::Form { json: false, json_stream: false }))
             }
         },
-        Command::Report(args) => commands::report::run(args, cli.quiet),
+        Command::Report(args) => commands::report::run(args, manner(args::Form { json: false, json_stream: false })),
         Command::Plot(args) => commands::plot::run(args, manner(args.form)),
         Command::Verify(args) => commands::verify::run(args, manner(args.form)),
         Command::Doctor(args) => commands::doctor::run(args, cli.quiet),

@@ -6,7 +6,7 @@ use flowloom_report::compare::{
     Comparison, Found, Group, Options, Party, Rule, comparable, compare_group_with_original,
     compare_group_with_vectors, compare_groups, compare_parties,
 };
-use flowloom_report::other_bytes::{other_bytes, other_parts, to_replay};
+use flowloom_report::other_bytes::Apart;
 use flowloom_report::replications::worst_of_seeds;
 use flowloom_report::worst::WorstVerdict;
 use flowloom_report::{Run, Variant};
@@ -24,10 +24,8 @@ pub struct Compared {
     pub rules: Option<Vec<Found>>,
     /// Options with what rules added to them.
     pub options: Options,
-    /// The runs do not have the same bytes to replay: which, and by how much.
-    pub other_bytes: Option<String>,
-    /// The runs replay different parts of their workload: which.
-    pub other_parts: Option<String>,
+    /// What else the runs differ in than in what was varied.
+    pub apart: Apart,
 }
 
 impl Compared {
@@ -60,7 +58,7 @@ pub fn compare(
     let statistics = rules.iter().flatten().filter_map(Rule::statistic).collect();
     let options = Options { statistics, ..options.clone() };
     let is_foreign = runs.iter().chain(against).any(|path| path.is_file() && may_be(path));
-    let (mut other_bytes, mut other_parts) = (None, None);
+    let mut apart = Apart::default();
     let comparisons = match against {
         against if is_foreign => with_foreign(runs, against, &options)?,
         [] => {
@@ -69,31 +67,36 @@ pub fn compare(
             if let ([variant], [folder]) = (&mut variants[..], runs) {
                 load_adus(variant, folder)?;
             }
-            (other_bytes, other_parts) = (of_other_bytes(&variants), of_other_parts(&variants));
+            apart = Apart::of(&variants);
             compare_variants(&variants, &options)?
         }
         reference => {
             let variants = [load_replications(reference)?, load_replications(runs)?];
-            (other_bytes, other_parts) = (of_other_bytes(&variants), of_other_parts(&variants));
+            apart = Apart::of(&variants);
             compare_variants(&variants, &options)?
         }
     };
     let rules = rules.map(|rules| {
         comparisons.iter().flat_map(|comparison| rules.iter().map(|rule| rule.check(comparison))).collect()
     });
-    Ok(Compared { comparisons, rules, options, other_bytes, other_parts })
+    Ok(Compared { comparisons, rules, options, apart })
 }
 
-/// Says that variants have other bytes to replay than the first.
-fn of_other_bytes(variants: &[Variant]) -> Option<String> {
-    let of = |variant: &Variant| variant.runs.iter().filter_map(to_replay).collect::<Vec<_>>();
-    let (first, others) = variants.split_first()?;
-    other_bytes((&first.name, &of(first)), others.iter().map(|other| (other.name.as_str(), of(other))))
+/// What else `variants` differ in than in what was varied, as a page that sets them beside each other has to say. One by itself is beside no
+/// other.
+///
+/// # Errors
+/// They cannot be compared: what [`compare`] refuses.
+pub fn beside_each_other(variants: &[Variant]) -> Result<Apart, Error> {
+    if variants.len() > 1 {
+        let groups: Vec<Group<'_>> = variants.iter().map(Group::from).collect();
+        refuse_incomparable(&groups, &Options::default())?;
+    }
+    Ok(Apart::of(variants))
 }
 
-/// Says that variants replay another part of their workload than the first.
-fn of_other_parts(variants: &[Variant]) -> Option<String> {
-    other_parts(variants.iter().flat_map(|variant| &variant.runs))
+fn refuse_incomparable(groups: &[Group<'_>], options: &Options) -> Result<(), Error> {
+    comparable(groups, options).map_err(|error| Error::usage(&error).hint(error.remedy()))
 }
 
 fn read_rules(file: &Path) -> Result<Vec<Rule>, Error> {
@@ -124,7 +127,7 @@ fn verdict(variant: &Variant) -> (&str, Option<WorstVerdict<u64>>) {
 
 fn set_beside(variants: &[Variant], options: &Options) -> Result<Vec<Comparison>, Error> {
     let groups: Vec<Group<'_>> = variants.iter().map(Group::from).collect();
-    comparable(&groups, options).map_err(|error| Error::usage(&error).hint(error.remedy()))?;
+    refuse_incomparable(&groups, options)?;
     match groups[..] {
         [replay] => {
             if replay.runs.iter().all(|run| run.facts.has_only_sources()) {

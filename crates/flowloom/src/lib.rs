@@ -77,7 +77,7 @@ pub use {
 pub use calibrate::{CalibrateOptions, Calibrated, calibrate};
 pub use capacity::{CapacityOptions, MeasuredCapacity, measure_capacity};
 pub use clock::Stopwatch;
-pub use compare::{Compared, compare};
+pub use compare::{Compared, beside_each_other, compare};
 pub use contents::Contents;
 pub use context::{Context, Event, Observer, Silent, Step, Stop, Unit};
 pub use convert::{Conversion, Converted, convert};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use flowloom_core::extract::{DoubledCounts, Missing};
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
-use flowloom_core::workload::{LinkSide, Payload};
+use flowloom_core::workload::LinkSide;
 use flowloom_live::plan::Doubt;
 use flowloom_report::facts::missing_text;
 use flowloom_report::fit::harpoon::HarpoonWarning;
@@ -14,7 +14,7 @@ use flowloom_report::metric::Unit;
 use flowloom_report::words::{counted, thousands};
 use flowloom_store::flows::Problem;
 use flowloom_store::formats::Remark;
-use flowloom_store::workload::PayloadFacts;
+use flowloom_store::workload::{Lacking, PayloadFacts};
 
 use crate::bits::bits;
 use crate::capacity::check::LoadCheck;
@@ -82,10 +82,8 @@ pub enum Warning {
     },
     /// The capture lacks payload that was sent.
     MissingBytes {
-        /// Payload of the connections that are replayed.
-        payload: Payload,
-        /// Connections of which bytes are missing.
-        connections: u64,
+        /// What it lacks.
+        lacking: Lacking,
     },
     /// The capture was taken above a segmentation offload.
     OffloadedCapture {
@@ -406,9 +404,9 @@ fn first_malformed(file: &str, Problem { message, offset, text, .. }: &Problem) 
 impl Warning {
     /// The warning about payload that a capture lacks, if it is much; `missing` says what becomes of it.
     pub(crate) fn of_missing_bytes(facts: &PayloadFacts, missing: Missing) -> Option<Warning> {
-        let (payload, connections) = facts.with_set_aside();
-        let is_much = missing != Missing::Skip && payload.missing_share() >= DOUBTFUL_MISSING_SHARE;
-        is_much.then_some(Warning::MissingBytes { payload, connections })
+        let lacking = facts.lacking();
+        let is_much = missing != Missing::Skip && lacking.share_of_file() >= DOUBTFUL_MISSING_SHARE;
+        is_much.then_some(Warning::MissingBytes { lacking })
     }
 
     /// The kind of warning, for programs: a word that stays the same. Warnings of one kind may have several causes.
@@ -695,8 +693,8 @@ impl Warning {
                 1 => "the capture ends inside its last record and was read up to there".to_owned(),
                 _ => format!("{files} captures end inside their last record and were read up to there"),
             },
-            Warning::MissingBytes { payload, connections } => {
-                format!("payload is missing from the capture: {}", missing_text(payload, *connections))
+            Warning::MissingBytes { lacking } => {
+                format!("payload is missing from the capture: {}", missing_text(lacking))
             }
             Warning::OffloadedCapture { segments, packets } => format!(
                 "the capture was taken above a segmentation offload: {} of more than the MSS, which count as {} of the link",

@@ -13,7 +13,7 @@ pub fn cut_out(vector: ConnectionVector, cut: TraceCut, unknown_rtt: Duration) -
         return cut.cut(vector, unknown_rtt);
     }
     let [begin, end] = [cut.after(), cut.end()].map(|time| Time::ZERO + time);
-    let borders = Borders::every(cut.end()).and_at_end_of(cut.after());
+    let borders = Borders::every_and_at(cut.end(), [cut.after()]);
     let mut inside = parts(vector, borders).into_iter().filter(|part| part.start >= begin && part.start < end);
     inside.next().map(|part| ConnectionVector { start: part.start.before(cut.after()), ..part })
 }

@@ -4,6 +4,7 @@
 //! parts be sent at other times, without a change to any of them.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use flowloom_core::play::Run;
 use flowloom_core::time::{Duration, Time};
@@ -11,37 +12,59 @@ use flowloom_core::workload::{
     Adu, ConnectionVector, DatagramSizes, Endpoint, PerSide, Protocol, SeenDatagram, Side, Span, sum,
 };
 
-/// Where flows of datagrams are cut: at the multiples of a period, and at a place inside each period.
+/// Places inside each period at which flows are cut, at most.
+const PLACES: usize = 4;
+
+/// Where flows of datagrams are cut: at the same places inside each period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Borders {
     period: Duration,
-    within: Duration,
+    /// After the begin of each period, in order. A place that stands here several times is one border.
+    places: [Duration; PLACES],
 }
 
 impl Borders {
     /// At the multiples of `period`, which is at least a nanosecond.
     pub fn every(period: Duration) -> Borders {
-        Borders { period: period.max(Duration::from_nanos(1)), within: Duration::ZERO }
+        Borders { period: period.max(Duration::from_nanos(1)), places: [Duration::ZERO; PLACES] }
     }
 
-    /// Also where a last period ends that a span of `length` has no more room for.
-    #[must_use]
-    pub fn and_at_end_of(self, length: Duration) -> Borders {
-        Borders { within: Duration::from_nanos(length.as_nanos() % self.period.as_nanos()), ..self }
+    /// At the ends of this part of a workload, and before and behind it as often as it is long.
+    pub fn around(part: &Range<Duration>) -> Borders {
+        let borders = Borders::every(part.end.saturating_sub(part.start));
+        Borders { places: [borders.within(part.start); PLACES], ..borders }
+    }
+
+    /// At the multiples of `period`, and where these times are within their periods: where a last period ends that a span has no more room
+    /// for.
+    pub fn every_and_at<const TIMES: usize>(period: Duration, times: [Duration; TIMES]) -> Borders {
+        const { assert!(TIMES < PLACES) }
+        let borders = Borders::every(period);
+        let mut places = [Duration::ZERO; PLACES];
+        places[..TIMES].copy_from_slice(&times.map(|time| borders.within(time)));
+        places.sort_unstable();
+        Borders { places, ..borders }
+    }
+
+    /// How far `time` is within its period.
+    fn within(self, time: Duration) -> Duration {
+        Duration::from_nanos(time.as_nanos() % self.period.as_nanos())
     }
 
     /// The end of the part that `time` is in.
     fn after(self, time: Time) -> Time {
-        let (period, nanos) = (self.period.as_nanos(), time.as_nanos());
-        let (begin, within) = (nanos - nanos % period, self.within.as_nanos());
-        let end = if nanos < begin + within { begin + within } else { begin.saturating_add(period) };
-        Time::from_nanos(end)
+        let within = self.within(time.since(Time::ZERO));
+        let begin = time.as_nanos() - within.as_nanos();
+        let next = self.places.into_iter().find(|place| *place > within);
+        let next = next.unwrap_or_else(|| self.period + self.places[0]);
+        Time::from_nanos(begin.saturating_add(next.as_nanos()))
     }
 
-    /// The number of the part that `time` is in.
-    fn part(self, time: Time) -> u64 {
-        let (number, within) = (time.as_nanos() / self.period.as_nanos(), time.as_nanos() % self.period.as_nanos());
-        2 * number + u64::from(within >= self.within.as_nanos())
+    /// The number of borders before the end of the part that `time` is in: parts that follow each other have greater ones.
+    fn part(self, time: Time) -> u128 {
+        let within = self.within(time.since(Time::ZERO));
+        let passed = self.places.into_iter().filter(|place| *place <= within).count();
+        u128::from(time.as_nanos() / self.period.as_nanos()) * PLACES as u128 + passed as u128
     }
 }
 
@@ -53,7 +76,7 @@ pub fn parts(vector: ConnectionVector, borders: Borders) -> Vec<ConnectionVector
     if vector.protocol == Protocol::Tcp || borders.part(vector.start) == borders.part(vector.start + last) {
         return vec![vector];
     }
-    let mut parts: BTreeMap<u64, Part> = BTreeMap::new();
+    let mut parts: BTreeMap<u128, Part> = BTreeMap::new();
     for side in Side::BOTH {
         for (adu, known) in vector.adus_with_datagrams(side) {
             let span = adu.seen.unwrap_or(whole);
@@ -82,14 +105,18 @@ pub fn parts(vector: ConnectionVector, borders: Borders) -> Vec<ConnectionVector
     parts.into_values().map(|part| part.of(&vector)).collect()
 }
 
-/// `vector`, which starts in a workload of `length`, as that holds it: what of a flow of datagrams lies behind the end is at the beginning.
-/// A workload in which starts are drawn is taken for a piece of one that goes on, where as much is left of earlier flows as is cut from
-/// late ones.
-pub fn wrapped(vector: ConnectionVector, length: Duration) -> impl Iterator<Item = ConnectionVector> {
-    let length = length.max(Duration::from_nanos(1));
+/// `vector`, which starts in this part of a workload, as the part holds it: what of a flow of datagrams lies behind its end is at its
+/// beginning. A part in which starts are drawn is taken for a piece of a workload that goes on, where as much is left of earlier flows as
+/// is cut from late ones.
+pub fn wrapped(mut vector: ConnectionVector, part: &Range<Duration>) -> impl Iterator<Item = ConnectionVector> + use<> {
+    let (begin, length) = (part.start, part.end.saturating_sub(part.start).max(Duration::from_nanos(1)));
+    vector.start = vector.start.before(begin);
     parts(vector, Borders::every(length)).into_iter().map(move |part| {
-        let start = Time::from_nanos(part.start.as_nanos() % length.as_nanos());
-        if part.protocol == Protocol::Tcp { part } else { ConnectionVector { start, ..part } }
+        let start = match part.protocol {
+            Protocol::Tcp => part.start,
+            _ => Time::from_nanos(part.start.as_nanos() % length.as_nanos()),
+        };
+        ConnectionVector { start: start + begin, ..part }
     })
 }
 
@@ -355,11 +382,37 @@ mod tests {
     /// Borders at 0.4 and 1 s of each second: where a last slot of 0.4 s ends.
     #[test]
     fn a_border_within_periods_cuts_too() {
-        let borders = Borders::every(MS(1_000)).and_at_end_of(MS(5_400));
+        let borders = Borders::every_and_at(MS(1_000), [MS(5_400)]);
         let mut vector = flow();
         vector.start = at(300);
         let starts: Vec<Time> = parts(vector, borders).iter().map(|part| part.start).collect();
         assert_eq!(starts, [at(300), at(420), at(1_580)]);
+    }
+
+    /// Of the part from 1.1 to 2.1 s: borders at 0.1, 1.1, 2.1 s, and so on.
+    #[test]
+    fn flows_are_cut_where_a_part_begins_and_ends() {
+        let borders = Borders::around(&(MS(1_100)..MS(2_100)));
+        let cut = parts(flow(), borders);
+        assert_eq!(cut.iter().map(|part| part.start).collect::<Vec<_>>(), [at(900), at(1_110), at(2_180)]);
+        assert_eq!(passes(&cut), passes([&flow()]));
+        assert_eq!([at(99), at(100), at(1_099), at(1_100)].map(|time| borders.part(time)), [0, 4, 4, 8]);
+        assert_eq!(
+            [at(0), at(100), at(1_099), at(1_100)].map(|time| borders.after(time)),
+            [100, 1_100, 1_100, 2_100].map(at)
+        );
+        // A part of no length is cut everywhere, and the number of parts does not overflow.
+        assert!(Borders::around(&(MS(5)..MS(5))).part(Time::from_nanos(u64::MAX)) > u128::from(u64::MAX));
+    }
+
+    /// From 600 ms on for 1 s: what passes at 1,180 and 2,180 ms stays, or comes a second earlier.
+    #[test]
+    fn what_lies_behind_a_part_comes_at_its_beginning() {
+        let made: Vec<ConnectionVector> = wrapped(flow(), &(MS(600)..MS(1_600))).collect();
+        let mut expected = passes([&flow()]);
+        expected.iter_mut().for_each(|(time, _, _)| *time = (*time - 600) % 1_000 + 600);
+        expected.sort_unstable();
+        assert_eq!(passes(&made), expected);
     }
 
     /// 1,001 bytes in 20 datagrams over 1.9 s, of which no more is known; and a flow record of 3,000 bytes in 2 s.
@@ -389,7 +442,7 @@ mod tests {
     #[test]
     fn what_lies_behind_the_end_comes_at_the_beginning() {
         let whole = flow();
-        let made: Vec<ConnectionVector> = wrapped(whole.clone(), MS(1_000)).collect();
+        let made: Vec<ConnectionVector> = wrapped(whole.clone(), &(MS(0)..MS(1_000))).collect();
         let mut expected = passes([&whole]);
         expected.iter_mut().for_each(|(time, _, _)| *time %= 1_000);
         expected.sort_unstable();

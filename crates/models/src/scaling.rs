@@ -164,6 +164,16 @@ impl Survey {
         self.total(weights, &self.part) * (length.as_secs_f64() / part.as_secs_f64())
     }
 
+    /// The parts of what is drawn for `duration` that get the load each by itself: that which is replayed, and what is before it and may go
+    /// on in it. Where the load is met only over both, either of them may be far off.
+    fn drawn_parts(&self, duration: Duration) -> Vec<Range<Time>> {
+        let end = Time::ZERO + duration;
+        match self.part.start {
+            begin if begin > Time::ZERO && begin < end => vec![begin..end, Time::ZERO..begin],
+            _ => vec![Time::ZERO..end],
+        }
+    }
+
     /// Which vectors thinning to `factor` keeps: of the part, and of what starts before it and may go on in it.
     fn thinned(&self, weights: &[u64], factor: f64, order: &[u32]) -> Vec<bool> {
         let mut kept = vec![false; weights.len()];
@@ -271,12 +281,18 @@ impl ScalingPlan {
                 if factor * old > all * (1.0 + 1e-9) {
                     return Err(ScalingError::TooFew { factor, duration, most: all / old });
                 }
-                let order = shuffled(weights.len(), stream(0));
+                let mut order = shuffled(weights.len(), stream(0));
                 let mut starts = vec![None; weights.len()];
                 // Of a Poisson process with so many arrivals each is anywhere, whatever the others are.
                 let mut places = stream(1);
-                for index in chosen(&order, |index| weights[index as usize], factor * old) {
-                    starts[index as usize] = Some(Time::from_nanos(places.below(duration.as_nanos().max(1))));
+                for part in survey.drawn_parts(duration) {
+                    let length = part.end.since(part.start);
+                    let target = factor * survey.at_old_load(&weights, length);
+                    for index in chosen(&order, |index| weights[index as usize], target) {
+                        let within = places.below(length.as_nanos().max(1));
+                        starts[index as usize] = Some(part.start + Duration::from_nanos(within));
+                    }
+                    order.retain(|index| starts[*index as usize].is_none());
                 }
                 (Places::Drawn(starts), duration)
             }
@@ -356,11 +372,13 @@ fn blocks(
     let begins = |number: usize| survey.items.partition_point(|item| item.start < Time::ZERO + block * number as u64);
     let mut of: Vec<(usize, Vec<Slot>)> = (0..count).map(|number| (begins(number), Vec::new())).collect();
     let end = begins(count);
-    let target = factor * survey.at_old_load(weights, duration);
+    let parts = survey.drawn_parts(duration);
+    let targets: Vec<f64> =
+        parts.iter().map(|part| factor * survey.at_old_load(weights, part.end.since(part.start))).collect();
     let mut orders: Vec<Stream> =
         (0..slots as u64).map(|slot| Stream::new(seed, Purpose::Resampling, 2 + slot)).collect();
     let mut taken: Vec<Vec<usize>> = vec![Vec::new(); slots];
-    let mut left = target;
+    let mut left = targets.clone();
     for layer in 0..count {
         if (layer + 1) * slots > MOST_BLOCKS {
             return Err(empty);
@@ -385,26 +403,40 @@ fn blocks(
             vectors.extend((first..first + in_time).map(|index| (slot as u32, index as u32)));
         }
         let weight = |place: u32| weights[vectors[place as usize].1 as usize];
-        let sum: f64 = (0..vectors.len() as u32).map(|place| weight(place) as f64).sum();
+        let start = |place: u32| {
+            let (slot, index) = vectors[place as usize];
+            let within = survey.items[index as usize].start.since(Time::ZERO + block * drawn[slot as usize] as u64);
+            Time::ZERO + block * u64::from(slot) + within
+        };
+        let places = || 0..vectors.len() as u32;
+        let sum = |part: &Range<Time>| -> f64 {
+            places().filter(|place| part.contains(&start(*place))).map(|place| weight(place) as f64).sum()
+        };
+        let sums: Vec<f64> = parts.iter().map(sum).collect();
+        let is_too_much = |part: usize| sums[part] > left[part] + NEAR * targets[part];
         let mut slots: Vec<Slot> =
             (0..slots as u64).map(|slot| Slot { start: Time::ZERO + block * slot, kept: None }).collect();
-        if sum > left + NEAR * target {
+        if (0..parts.len()).any(is_too_much) {
             let order = shuffled(vectors.len(), Stream::new(seed, Purpose::Thinning, 0));
             for (slot, number) in slots.iter_mut().zip(&drawn) {
                 let (first, next) = (of[*number].0, of.get(number + 1).map_or(end, |(next, _)| *next));
                 slot.kept = Some(vec![false; next - first]);
             }
-            for place in chosen(&order, weight, left) {
-                let (slot, index) = vectors[place as usize];
-                let first = of[drawn[slot as usize]].0;
-                if let Some(kept) = &mut slots[slot as usize].kept {
-                    kept[index as usize - first] = true;
+            for (number, part) in parts.iter().enumerate() {
+                let order: Vec<u32> = order.iter().copied().filter(|place| part.contains(&start(*place))).collect();
+                let kept = if is_too_much(number) { chosen(&order, weight, left[number]) } else { order };
+                for place in kept {
+                    let (slot, index) = vectors[place as usize];
+                    let first = of[drawn[slot as usize]].0;
+                    if let Some(kept) = &mut slots[slot as usize].kept {
+                        kept[index as usize - first] = true;
+                    }
                 }
             }
         }
+        left.iter_mut().zip(&sums).for_each(|(left, sum)| *left -= sum);
         slots.into_iter().zip(drawn).for_each(|(slot, number)| of[number].1.push(slot));
-        left -= sum;
-        if left <= NEAR * target {
+        if left.iter().zip(&targets).all(|(left, target)| *left <= NEAR * target) {
             return Ok(Places::Blocks { length: block, of });
         }
     }
@@ -499,6 +531,37 @@ mod tests {
         }
         let nothing = survey(&vectors[..1_000]).of_part(at(50)..at(100));
         assert_eq!(ScalingPlan::new(&nothing, &scaling(Method::Poisson, 0.5), 1).unwrap_err(), ScalingError::Empty);
+    }
+
+    /// The part from 80 to 100 s has five times the load of what is before it. By each method what starts there is what is asked for.
+    #[test]
+    fn the_part_that_is_replayed_gets_the_load() {
+        let mut vectors = workload(10_000);
+        for vector in vectors.iter_mut().filter(|vector| vector.start >= Time::ZERO + SECS(80)) {
+            vector.adus[0].bytes *= 5;
+        }
+        let part = Time::ZERO + SECS(80)..Time::ZERO + SECS(100);
+        let of_part = |placed: &[(u64, Time)], part: &Range<Time>| {
+            let inside: Vec<_> = placed.iter().copied().filter(|(_, start)| part.contains(start)).collect();
+            bytes(&vectors, &inside)
+        };
+        let old = of_part(&all(&vectors), &part);
+        for (method, factor, seed) in [Method::Thinning, Method::Poisson, Method::Blocks(SECS(7))]
+            .into_iter()
+            .flat_map(|method| [0.1, 0.3].map(|factor| (method, factor)))
+            .flat_map(|(method, factor)| (1..6).map(move |seed| (method, factor, seed)))
+        {
+            let survey = survey(&vectors).of_part(part.clone());
+            let plan = ScalingPlan::new(&survey, &scaling(method, factor), seed).unwrap();
+            let starts = |(id, at): (u64, Time)| plan.starts(id, at).into_iter().map(move |at| (id, at));
+            let placed: Vec<_> = all(&vectors).into_iter().flat_map(starts).collect();
+            let share = of_part(&placed, &part) / old;
+            assert!((share / factor - 1.0).abs() < 0.01, "{method:?}, {factor}, seed {seed}: {share}");
+            if method != Method::Thinning {
+                let before = of_part(&placed, &(Time::ZERO..part.start)) / old / 4.0;
+                assert!((before / factor - 1.0).abs() < 0.01, "{method:?}, {factor}, seed {seed}: {before} before");
+            }
+        }
     }
 
     #[test]

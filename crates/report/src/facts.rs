@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
-use flowloom_core::workload::{LinkSide, Payload};
-use flowloom_store::workload::{CopyFacts, PayloadFacts};
+use flowloom_core::workload::LinkSide;
+use flowloom_store::workload::{CopyFacts, Lacking, PayloadFacts};
 
 use crate::loops::Loops;
 use crate::metric::Unit;
@@ -573,13 +573,13 @@ pub fn set_aside_with_bytes(set_aside: &BTreeMap<String, u64>, bytes: &BTreeMap<
 }
 
 /// The payload that a capture lacks, in words.
-pub fn missing_text(payload: &Payload, connections: u64) -> String {
+pub fn missing_text(lacking: &Lacking) -> String {
     let [missing, acknowledged, replayed] =
-        [payload.missing, payload.acknowledged, payload.replayed_missing()].map(|bytes| Unit::Bytes.show(bytes as f64));
+        [lacking.missing, lacking.acknowledged, lacking.replayed].map(|bytes| Unit::Bytes.show(bytes as f64));
     format!(
         "{missing} ({}) in {}: {acknowledged} acknowledged, {replayed} replayed",
-        Unit::Share.show(payload.missing_share()),
-        counted(connections, "connection")
+        Unit::Share.show(lacking.share()),
+        counted(lacking.connections, "connection")
     )
 }
 

@@ -455,13 +455,13 @@ fn unseen_payload(run: &Run) -> Option<Warning> {
 /// Says that the capture lacks much that nobody acknowledged, and that this is not replayed (`--missing all` replays it).
 fn missing_payload(run: &Run) -> Option<Warning> {
     let payload = run.facts.original.as_ref()?.replayed_payload();
-    let (sent, _) = payload.with_set_aside();
     let lacking = |of: &Payload| of.missing.saturating_sub(of.acknowledged.max(of.replayed_missing()));
     let of_set_aside = payload.set_aside.missing_bytes.saturating_sub(payload.set_aside.acknowledged_bytes);
     let missing_bytes = [lacking(&payload.initiator), lacking(&payload.acceptor), of_set_aside]
         .into_iter()
         .fold(0, u64::saturating_add);
-    let all = sent.captured.saturating_add(sent.missing);
+    let of_file = payload.lacking();
+    let all = of_file.captured.saturating_add(of_file.missing);
     let share = missing_bytes as f64 / all.max(1) as f64;
     (share > MOST_OTHER_PAYLOAD).then_some(Warning::MissingPayload { missing_bytes, share })
 }
@@ -496,9 +496,9 @@ fn of_draw(drawn: DrawnPayload) -> Vec<Warning> {
         .collect()
 }
 
-/// Whether the difference is more than [`MOST_OTHER_PAYLOAD`] of `whole`.
+/// Whether the difference is more than [`MOST_OTHER_PAYLOAD`] of `whole`: any, of nothing.
 fn differs(asked_bytes: u64, sent_bytes: u64, whole: u64) -> bool {
-    sent_bytes.abs_diff(asked_bytes) as f64 > MOST_OTHER_PAYLOAD * whole as f64 && whole > 0
+    sent_bytes.abs_diff(asked_bytes) as f64 > MOST_OTHER_PAYLOAD * whole as f64
 }
 
 /// A comparison over a smaller share of the connections says little of a replay.

@@ -5,28 +5,55 @@ use flowloom_core::time::Duration;
 
 use crate::metric::Unit;
 use crate::run::Run;
+use crate::variant::Variant;
 
 /// The largest difference that is no matter.
 const MOST_APART: f64 = 0.01;
 
-/// What may help.
+/// What may help where bytes differ.
 pub const REMEDY: &str = "replay the same part of the workload (measure.duration, measure.window, workload.prefill); structures of a model \
                           carry the same bytes with workload.cut = \"trace\" (docs/reference/models.md)";
 
 /// What may help where parts differ.
-pub const REMEDY_OF_PARTS: &str = "give both the same workload.prefill, or compare each with its original";
+const REMEDY_OF_PARTS: &str = "give both the same workload.prefill, or compare each with its original";
 
 /// Payload of a run: its seed, and the bytes that it was to replay by the end of its window.
 pub type ToReplay = (u64, u64);
 
 /// What a run was to replay, if it had a workload.
-pub fn to_replay(run: &Run) -> Option<ToReplay> {
+fn to_replay(run: &Run) -> Option<ToReplay> {
     Some((run.facts.seed, run.facts.to_replay_bytes?))
+}
+
+/// What differs between variants beside each other that is not only what was varied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Apart {
+    /// Which variants replay another part of their workload than the first.
+    pub parts: Option<String>,
+    /// Which variants have other bytes to replay than the first, and by how much.
+    pub bytes: Option<String>,
+}
+
+impl Apart {
+    /// Of variants that are set beside the first of them.
+    pub fn of(variants: &[Variant]) -> Apart {
+        let Some((first, others)) = variants.split_first() else { return Apart::default() };
+        let of = |variant: &Variant| variant.runs.iter().filter_map(to_replay).collect::<Vec<_>>();
+        let bytes = other_bytes((&first.name, &of(first)), others.iter().map(|other| (other.name.as_str(), of(other))));
+        Apart { parts: other_parts(variants.iter().flat_map(|variant| &variant.runs)), bytes }
+    }
+
+    /// What the user should know, each with its remedy.
+    pub fn warnings(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        [(&self.parts, REMEDY_OF_PARTS), (&self.bytes, REMEDY)]
+            .into_iter()
+            .filter_map(|(cause, remedy)| Some((cause.as_deref()?, remedy)))
+    }
 }
 
 /// Says which of `runs` has results of another part of a captured workload than the first; `None` if none has. Runs that are compared have the
 /// same window: what differs is where they begin in the workload.
-pub fn other_parts<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Option<String> {
+fn other_parts<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Option<String> {
     let part = |run: &'a Run| {
         let original = run.facts.original.as_ref().filter(|_| !run.facts.of_model)?;
         let (start, end) = run.measurements.window;

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use flowloom_core::record::TrafficClass;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::three_digits;
-use flowloom_core::workload::{LinkSide, Payload};
+use flowloom_core::workload::LinkSide;
+use flowloom_store::workload::Lacking;
 
 use crate::answer::{Answer, Distance};
 use crate::compare::{Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement, Outcome};
@@ -353,12 +354,10 @@ fn missing(runs: &[&Run]) -> Option<String> {
     let is_one_draw = WorkloadMark::is_one_draw(runs.iter().map(|run| run.measurements.workload));
     let told = if is_one_draw { &runs[..1.min(runs.len())] } else { runs };
     let payloads = told.iter().filter_map(|run| run.facts.original.as_ref());
-    let (sent, connections) = payloads
-        .map(|original| original.replayed_payload().with_set_aside())
-        .fold((Payload::default(), 0), |(sent, connections): (Payload, u64), (more, other)| {
-            (sent + more, connections.saturating_add(other))
-        });
-    (sent.missing > 0).then(|| missing_text(&sent, connections))
+    let lacking = payloads
+        .map(|original| original.replayed_payload().lacking())
+        .fold(Lacking::default(), |lacking, other| lacking.plus(&other));
+    (lacking.missing > 0).then(|| missing_text(&lacking))
 }
 
 /// The lines above the table, of one run or of the draws of several: (head, what follows it). What draws do not differ in is of the first.

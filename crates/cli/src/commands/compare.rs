@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use flowloom::report::explain::explanation_text;
-use flowloom::report::other_bytes::{REMEDY, REMEDY_OF_PARTS};
 use flowloom::report::text;
 use flowloom::results::{load_variants, write_report};
 use flowloom::targets::check_target;
@@ -32,10 +31,7 @@ pub fn run(args: &args::Compare, manner: Manner) -> Result<Exit, Error> {
     if let (Some(page), Some(variants)) = (&args.html, of_page) {
         write_report(&variants, page, args.force, interrupt::stop())?;
     }
-    let (bytes, parts) = (compared.other_bytes.as_ref(), compared.other_parts.as_ref());
-    for (cause, remedy) in [(parts, REMEDY_OF_PARTS), (bytes, REMEDY)] {
-        cause.into_iter().for_each(|cause| manner.warn(cause, Some(remedy)));
-    }
+    compared.apart.warnings().for_each(|(cause, remedy)| manner.warn(cause, Some(remedy)));
     if args.json {
         let mut object = json!({
             "confidence": compared.options.confidence,
@@ -45,10 +41,10 @@ pub fn run(args: &args::Compare, manner: Manner) -> Result<Exit, Error> {
         if let Some(found) = &compared.rules {
             object["rules"] = json!(found);
         }
-        if let Some(cause) = &compared.other_bytes {
+        if let Some(cause) = &compared.apart.bytes {
             object["other_bytes"] = json!(cause);
         }
-        if let Some(cause) = &compared.other_parts {
+        if let Some(cause) = &compared.apart.parts {
             object["other_parts"] = json!(cause);
         }
         output::json(&object)?;

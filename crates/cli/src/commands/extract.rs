@@ -83,9 +83,9 @@ fn sentence(extracted: &Extracted) -> String {
     if !facts.set_aside.is_empty() {
         text.push_str(&format!("  set aside   {}\n", set_aside_with_bytes(&facts.set_aside, &facts.set_aside_bytes)));
     }
-    let (payload, lacking) = facts.payload.with_set_aside();
-    if payload.missing > 0 {
-        let missing = missing_text(&payload, lacking);
+    let lacking = facts.payload.lacking();
+    if lacking.missing > 0 {
+        let missing = missing_text(&lacking);
         text.push_str(&format!("  missing     {missing}\n"));
     }
     text.push_str(&format!("  workload    {}\n", extracted.workload.display()));

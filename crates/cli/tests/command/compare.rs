@@ -293,6 +293,42 @@ fn parts_of_a_capture_are_told() {
     assert!(said.err.contains("warning: parts differ: ") && said.err.contains("workload.prefill"), "{}", said.err);
 }
 
+/// What `compare` refuses `report` refuses, and what it warns of `report` says, on the page too.
+#[test]
+fn report_of_two_refuses_what_compare_does() {
+    let bench = Bench::new();
+    bench.file("c.pcap", &Traffic::many(100).pcap());
+    bench.flowloom(&["extract", "c.pcap", "-o", "w.parquet"]).succeeded();
+    let keys = [
+        ("whole", "measure = { window = [\"1s\", \"3s\"] }"),
+        ("late", "measure = { window = [\"1s\", \"3s\"] }\nworkload.prefill = \"2s\""),
+        ("few", "measure = { window = [\"1s\", \"3s\"] }\nworkload.load = { method = \"thinning\", factor = 0.5 }"),
+        ("half", "measure = { window = [\"1s\", \"2s\"] }"),
+    ];
+    for (name, keys) in keys {
+        bench.file("e.toml", format!("workload.source = \"w.parquet\"\n{keys}\n").as_bytes());
+        bench.flowloom(&["run", "e.toml", "-o", name]).succeeded();
+    }
+    for (other, warning) in [("late", "parts differ: "), ("few", "bytes differ: few has ")] {
+        let [compared, reported] = [&["compare", "whole", other][..], &["report", "whole", other, "-o", "p.html"]]
+            .map(|words| bench.flowloom(words));
+        assert!(compared.succeeded().err.contains(&format!("warning: {warning}")), "{}", compared.err);
+        assert_eq!(reported.succeeded().err, compared.err);
+        let page = std::fs::read_to_string(bench.path("p.html")).unwrap();
+        let sentence = warning.replacen(&warning[..1], &warning[..1].to_uppercase(), 1);
+        assert!(page.contains(&sentence) && page.contains("Remedy: "), "{sentence}");
+        std::fs::remove_file(bench.path("p.html")).unwrap();
+    }
+    let [compared, reported] = [&["compare", "whole", "half"][..], &["report", "whole", "half", "-o", "p.html"]]
+        .map(|words| bench.flowloom(words));
+    compared.failed(2, &["is measured over"]);
+    reported.failed(2, &["is measured over"]);
+    assert_eq!(reported.err, compared.err);
+    assert!(!bench.path("p.html").exists());
+    // One by itself is set beside no other.
+    assert_eq!(bench.flowloom(&["report", "half", "-o", "p.html"]).succeeded().err, "");
+}
+
 /// Sources alone have no connections of a workload to compare.
 #[test]
 fn sources_alone_have_no_active_connections() {

@@ -73,7 +73,7 @@ fn a_direction_that_was_not_captured_is_missing() {
         .packets
         .retain(|packet| packet.connection < 3 || packet.sender == flowloom::core::workload::Side::Initiator);
     bench.file("c.pcap", &traffic.pcap());
-    let missing = "  missing     30.0 kB (66.2 %) in 6 connections: 30.0 kB acknowledged, 0 B replayed";
+    let missing = "  missing     30.0 kB (65.4 %) in 6 connections: 30.0 kB acknowledged, 0 B replayed";
     let described = bench.flowloom(&["describe", "c.pcap"]);
     assert!(described.succeeded().out.contains(missing), "{}", described.out);
     let said = bench.flowloom(&["run", "c.pcap", "-o", "r"]);
@@ -82,7 +82,9 @@ fn a_direction_that_was_not_captured_is_missing() {
     let plausible = &run["verdict"]["plausible"];
     assert_eq!(plausible["word"], "doubtful", "{plausible}");
     assert!(plausible["reasons"][0].as_str().unwrap().contains("no data was captured"), "{plausible}");
-    let of_set_aside = serde_json::json!({ "connections": 6, "missing_bytes": 30_000, "acknowledged_bytes": 30_000 });
+    let of_set_aside = serde_json::json!({
+        "connections": 6, "captured_bytes": 600, "missing_bytes": 30_000, "acknowledged_bytes": 30_000,
+    });
     assert_eq!(run["original"]["payload"]["set_aside"], of_set_aside);
     // Neither mean nor busiest second counts them.
     let said = bench.flowloom(&["run", "c.pcap", "-o", "rate", "--rate", "105%"]);
@@ -227,6 +229,36 @@ fn holes_are_doubted_where_they_are_replayed() {
         let counted = payload(original.get("window_payload").unwrap_or(&original["payload"]));
         assert_eq!(counted[3], run["payload_bytes"].as_u64().unwrap(), "{name}: as results count it");
         assert!(missing.is_none_or(|missing| missing == counted), "{name}: {counted:?}");
+    }
+}
+
+/// Two connections, each of which lacks 1,460 of 5,100 bytes: a Tmix file states it of both together, and one of them lacks half of that.
+#[test]
+fn parts_of_a_tmix_file_lack_bytes_too() {
+    let bench = Bench::new();
+    let second = flowloom::time::Duration::from_secs(1);
+    let holes = [0, 5].map(|at| {
+        let mut traffic = Traffic::default().connection(at, second * at, 100, 5_000);
+        let lost = traffic.packets.iter().position(|packet| packet.payload_bytes == 1460).unwrap() + 1;
+        traffic.packets.remove(lost);
+        traffic.pcap()
+    });
+    bench.file("c.pcap", &[&holes[0][..], &holes[1][24..]].concat());
+    bench.flowloom(&["convert", "c.pcap", "-o", "c.cvec"]).succeeded();
+    let thinned = "workload.load={ method = \"thinning\", factor = 0.5 }";
+    for (name, options, count) in [
+        ("whole", &[][..], 2),
+        ("part", &["--duration", "3s"], 1),
+        ("load", &["--set", thinned], 1),
+        ("draw", &["--vary", "jitter 1s"], 2),
+    ] {
+        let run = bench.json(&[&["run", "c.cvec", "-o", name, "--json"], options].concat());
+        assert_eq!(run["verdict"]["plausible"]["word"], "doubtful", "{name}: {run}");
+        let facts: Value = serde_json::from_slice(&std::fs::read(bench.path(name).join("run.json")).unwrap()).unwrap();
+        let original = &facts["original"];
+        let counted = original.get("window_payload").unwrap_or(&original["payload"]);
+        assert_eq!(payload(counted), [3_640, 1_460, 1_460, 5_100].map(|bytes| bytes * count), "{name}");
+        assert_eq!(counted["connections_with_missing"], count, "{name}");
     }
 }
 

@@ -199,3 +199,23 @@ fn honest_what_ifs_are_not_doubted() {
     assert!(overloads >= 10, "{overloads} overloads are named");
     assert!(bufferbloats >= 2, "{bufferbloats} bufferbloats are named");
 }
+
+/// DCTCP behind queues that mark single packets, for a minute: slow start had many marks, and windows do not grow while they are reduced.
+#[test]
+fn honest_dctcp_is_not_doubted() {
+    let of = |profile: &str, rate: &str, rtt: &str, marks: &str| {
+        format!(
+            "[network]\nbottleneck = {{ rate = \"{rate}\", queue = {{ kind = \"red\", {marks}, ecn = true }} }}\n\
+             [tcp]\nprofile = \"{profile}\"\ncongestion = \"dctcp\"\n\
+             [[sources]]\nname = \"b\"\nkind = \"bulk\"\nrtt = \"{rtt}\"\n[measure]\nduration = \"60s\"\n"
+        )
+    };
+    for what_if in [
+        of("rfc", "2mbit", "200ms", "min = \"5p\", max = \"15p\""),
+        of("rfc", "1mbit", "400ms", "min = \"20p\", max = \"60p\""),
+        of("linux", "1mbit", "400ms", "min = \"20p\", max = \"60p\""),
+    ] {
+        let found = plausibility(&what_if);
+        assert_eq!((&found["judged_flows"], &found["warned"]), (&1.into(), &"".into()), "{what_if}\n{found}");
+    }
+}

@@ -182,6 +182,8 @@ impl LeftOut {
 pub struct SetAsideHoles {
     /// How many such connections lack bytes.
     pub connections: u64,
+    /// Payload of all of them that was captured, of those that lack nothing too.
+    pub captured_bytes: u64,
     /// The bytes that they lack.
     pub missing_bytes: u64,
     /// Of these, those that the other end acknowledged.
@@ -197,6 +199,7 @@ impl SetAsideHoles {
     fn plus(&self, other: &SetAsideHoles) -> SetAsideHoles {
         SetAsideHoles {
             connections: self.connections + other.connections,
+            captured_bytes: self.captured_bytes.saturating_add(other.captured_bytes),
             missing_bytes: self.missing_bytes.saturating_add(other.missing_bytes),
             acknowledged_bytes: self.acknowledged_bytes.saturating_add(other.acknowledged_bytes),
         }
@@ -207,6 +210,7 @@ impl SetAsideHoles {
         let both = initiator + acceptor;
         let of_it = SetAsideHoles {
             connections: u64::from(both.missing > 0),
+            captured_bytes: both.captured,
             missing_bytes: both.missing,
             acknowledged_bytes: both.acknowledged,
         };

@@ -1,7 +1,10 @@
 //! A flow's mean window beside its algorithm's response function.
 
 use super::losses::Stretch;
-use super::response::{CUBIC_C, cubic_response, dctcp_random_window, dctcp_step_window, mathis_window, with_timeouts};
+use super::response::{
+    CUBIC_C, cubic_response, dctcp_excess, dctcp_kept, dctcp_least_window, dctcp_random_window, dctcp_step_window,
+    mathis_window, with_timeouts,
+};
 use crate::tcp::Config;
 use crate::tcp::congestion::Algorithm;
 use crate::time::Duration;
@@ -33,6 +36,8 @@ pub enum Response {
     Dctcp {
         /// As of Reno: the window grows as Reno's does.
         segments_per_ack: u8,
+        /// The gain of Alpha is 2^-this (RFC 8257 section 4.2).
+        gain_shift: u8,
     },
     /// Vegas, which is Reno where it loses packets and gives way to delay before that: the response function is only an upper bound.
     Vegas,
@@ -46,7 +51,7 @@ impl Response {
         match config.congestion {
             Algorithm::Tahoe | Algorithm::Reno | Algorithm::NewReno => Some(Response::Reno { segments_per_ack }),
             Algorithm::Cubic(_) => Some(Response::Cubic),
-            Algorithm::Dctcp(_) => Some(Response::Dctcp { segments_per_ack }),
+            Algorithm::Dctcp(of) => Some(Response::Dctcp { segments_per_ack, gain_shift: of.gain_shift }),
             Algorithm::Vegas(_) => Some(Response::Vegas),
             Algorithm::Bbr | Algorithm::Custom(_) => None,
         }
@@ -81,15 +86,18 @@ impl Response {
                 let high = mathis_window(p, 1.0);
                 Expected { low: 0.0, high, needed: high }
             }
-            Response::Dctcp { segments_per_ack } if stretch.marked == 0 => {
+            Response::Dctcp { segments_per_ack, .. } if stretch.marked == 0 => {
                 Response::Reno { segments_per_ack }.expected(conditions)
             }
-            Response::Dctcp { segments_per_ack } => {
+            Response::Dctcp { segments_per_ack, gain_shift } => {
                 let b = f64::from(segments_per_ack);
                 let marked = (stretch.marked as f64 / data).min(1.0);
                 let (random, lost) = (dctcp_random_window(marked), stretch.dropped as f64 / data);
-                // In balance a segment gained in b round trips equals alpha / 2 of the window lost in each of them.
-                let low = random / b;
+                // In balance a segment gained in b round trips equals alpha / 2 of the window lost in each of them; where marks are rarer a
+                // window does not grow in the round trips in which it is reduced, and starts low after slow start.
+                let gain = 0.5f64.powi(gain_shift.into());
+                let alpha = (marked + stretch.remembered(gain)).min(1.0);
+                let low = (random / b).min(dctcp_least_window(1.0 / p, stretch.intervals as f64, alpha, b));
                 // Losses beside marks reduce the window further.
                 let low = if lost > 0.0 { low.min(delayed(mathis_window(most_p.min(lost), b), b)) } else { low };
                 Expected { low, high: dctcp_step_window(marked), needed: random }
@@ -124,6 +132,22 @@ pub struct Expected {
     pub high: f64,
     /// What the receiver has to allow, lest it be the receiver that limits the window.
     needed: f64,
+}
+
+impl Stretch {
+    /// Data packets sent per second times the round-trip time: the mean window in segments.
+    fn window(&self) -> f64 {
+        self.data as f64 / self.time.as_secs_f64().max(1e-9) * self.rtt.as_secs_f64()
+    }
+
+    /// By how much the mean of DCTCP's Alpha may be above the share of marked packets: it begins at 1, and at the beginning of the stretch
+    /// it remembers what was marked before, at most as if all of that had been marked just then.
+    fn remembered(&self, gain: f64) -> f64 {
+        let round_trips = |time: Duration| time.as_nanos() / self.rtt.as_nanos().max(1);
+        let of_marks = gain * self.marked_before as f64 / self.window().max(1.0);
+        let first = (dctcp_kept(gain, round_trips(self.before)) + of_marks).min(1.0);
+        dctcp_excess(first, gain, round_trips(self.time))
+    }
 }
 
 impl Expected {
@@ -174,13 +198,12 @@ impl Finding {
             return Err(Excuse::Application);
         }
         let Conditions { stretch, timeout, receive_window, receiver_limited, .. } = *conditions;
-        let rate = stretch.data as f64 / stretch.time.as_secs_f64().max(1e-9);
         let finding = Finding {
             loss_events: stretch.loss_events,
             loss_event_rate: stretch.intervals as f64 / stretch.data.max(1) as f64,
             rtt: stretch.rtt,
             timeout,
-            window: rate * stretch.rtt.as_secs_f64(),
+            window: stretch.window(),
             expected: response.expected(conditions).while_heard(&stretch),
         };
         // A receiver that would have let less through than the losses cannot explain a window that is too large.
@@ -220,7 +243,7 @@ mod tests {
     use crate::tcp::congestion::{CubicParameters, DctcpParameters, VegasParameters};
 
     const RENO: Option<Response> = Some(Response::Reno { segments_per_ack: 1 });
-    const DCTCP: Response = Response::Dctcp { segments_per_ack: 1 };
+    const DCTCP: Response = Response::Dctcp { segments_per_ack: 1, gain_shift: 4 };
 
     /// 100 ms round trips, timeouts of 300 ms, and one loss event in so many packets; over a time in which the mean window is `window`.
     fn conditions(packets: u64, window: f64) -> Conditions {
@@ -232,6 +255,8 @@ mod tests {
             data,
             dropped: intervals,
             marked: 0,
+            marked_before: 0,
+            before: Duration::from_secs(3_600),
             time: Duration::from_secs_f64(data as f64 * 0.1 / window),
             shut_out: Duration::ZERO,
             rtt,
@@ -395,7 +420,7 @@ mod tests {
             assert_eq!(is_outside(DCTCP, &marked(0.1, window)), outside, "{window}");
         }
         // Half of it where the window grows with every second segment.
-        let slower = Response::Dctcp { segments_per_ack: 2 };
+        let slower = Response::Dctcp { segments_per_ack: 2, gain_shift: 4 };
         for (window, outside) in [(10.0 / 2.6, true), (10.0 / 2.4, false), (200.0 * 2.6, true)] {
             assert_eq!(is_outside(slower, &marked(0.1, window)), outside, "{window}");
         }
@@ -407,6 +432,30 @@ mod tests {
         assert!(is_outside(DCTCP, &both));
         both.stretch.dropped = both.stretch.data / 100;
         assert!(!is_outside(DCTCP, &both));
+    }
+
+    /// A flow that fills 2 Mbit/s behind RED for a minute, and one on twice the path for as long: 50 and 11 loss events, a window of 40 and
+    /// 45 segments, where marks at random in balance leave 110 and 215. Slow start marked a hundred packets before.
+    #[test]
+    fn dctcp_may_be_small_while_marks_are_few() {
+        let of = |events: u64, packets: u64, share: f64, before: u64, window: f64| {
+            let mut few = marked(share, window);
+            few.stretch.data = events * packets;
+            few.stretch.intervals = events;
+            few.stretch.marked = (share * few.stretch.data as f64).round() as u64;
+            few.stretch.time = Duration::from_secs_f64(few.stretch.data as f64 * 0.1 / window);
+            (few.stretch.marked_before, few.stretch.before) = (100, few.stretch.rtt * before);
+            few
+        };
+        for few in [of(50, 100, 0.018_2, 50, 40.8), of(11, 285, 0.009_3, 30, 44.7)] {
+            assert!(!is_outside(DCTCP, &few), "{:?}", DCTCP.expected(&few));
+        }
+        // As of Reno, which halves its window at each mark: sqrt(1.5 / p) segments, of 1 % and 0.1 %.
+        for reno in [of(30, 100, 0.01, 200, 12.2), of(100, 100, 0.01, 1_000, 12.2), of(20, 1_000, 0.001, 400, 38.7)] {
+            assert!(is_outside(DCTCP, &reno), "{:?}", DCTCP.expected(&reno));
+        }
+        // However few they are, no window is too large.
+        assert!(is_outside(DCTCP, &of(11, 285, 0.1, 30, 200.0 * 2.6)));
     }
 
     #[test]
@@ -426,7 +475,8 @@ mod tests {
         }
         assert_eq!(of(Algorithm::Cubic(CubicParameters::default()), false), Some(Response::Cubic));
         let dctcp = |byte_counting| of(Algorithm::Dctcp(DctcpParameters::default()), byte_counting);
-        assert_eq!((dctcp(true), dctcp(false)), (Some(DCTCP), Some(Response::Dctcp { segments_per_ack: 2 })));
+        let slower = Some(Response::Dctcp { segments_per_ack: 2, gain_shift: 4 });
+        assert_eq!((dctcp(true), dctcp(false)), (Some(DCTCP), slower));
         assert_eq!(of(Algorithm::Vegas(VegasParameters::default()), true), Some(Response::Vegas));
         assert_eq!(of(Algorithm::Bbr, true), None);
     }

@@ -57,6 +57,8 @@ impl Tally {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LossEvents {
     events: u64,
+    /// When the first of them began.
+    first: Time,
     /// Packets sent until then belong to the latest event.
     until: Time,
     dropped: u64,
@@ -140,6 +142,10 @@ pub struct Stretch {
     pub dropped: u64,
     /// Data packets marked meanwhile.
     pub marked: u64,
+    /// Data packets marked before it.
+    pub marked_before: u64,
+    /// From the beginning of the first loss event to that of the stretch.
+    pub before: Duration,
     /// How long it lasted.
     pub time: Duration,
     /// How long the sender was shut out meanwhile: what its timer sent again was dropped, or the acknowledgement of that, so that the next
@@ -177,7 +183,7 @@ impl LossEvents {
                 self.flights = self.flights.saturating_add(u64::try_from(flight).unwrap_or(u64::MAX).max(forward));
             }
             if self.events == 1 {
-                self.arrived_before = there.data;
+                (self.first, self.arrived_before) = (now, there.data);
             }
             self.until = sent + Duration::from_nanos((there.last + back.last) * SPAN_QUARTERS / 4);
             let Self { dropped, marked, latest, shut_out, .. } = *self;
@@ -259,6 +265,8 @@ impl LossEvents {
             data: to.there.data - from.there.data + dropped,
             dropped,
             marked: to.marked - from.marked,
+            marked_before: from.marked,
+            before: from.time.since(self.first),
             time,
             shut_out: Duration::from_nanos(to.shut_out - from.shut_out).min(time),
             rtt: Duration::from_nanos(there + back),
@@ -309,6 +317,7 @@ mod tests {
         // From the fourth event at 400 ms to 1,000 ms.
         assert_eq!((stretch.loss_events, stretch.intervals, stretch.data, stretch.dropped), (10, 6, 600, 6));
         assert_eq!((stretch.time, stretch.rtt, stretch.marked), (MS(600), MS(40), 0));
+        assert_eq!((stretch.before, stretch.marked_before), (MS(300), 0));
     }
 
     #[test]
@@ -391,5 +400,7 @@ mod tests {
         }
         let stretch = events.stretch().unwrap();
         assert_eq!((stretch.dropped, stretch.marked), (3, 3));
+        // The fourth event begins with a mark that is counted in it.
+        assert_eq!((stretch.marked_before, stretch.before), (1, MS(3)));
     }
 }

@@ -8,6 +8,7 @@
 //! | [`cubic_window`], [`cubic_response`] | RFC 9438 section 5.1, equation 6 and tables 1 and 2 |
 //! | [`dctcp_step_window`] | Alizadeh et al., SIGCOMM 2010, section 3.3: the marked share is sqrt(2 / W) |
 //! | [`dctcp_random_window`] | RFC 8257 section 3.3 in balance: a segment gained equals alpha / 2 of the window lost |
+//! | [`dctcp_least_window`] | the same with the round trips in which a window does not grow, over a stretch that ends |
 //!
 //! A rate of loss events `p` counts events per data packet sent, above 0. Square roots are exact in IEEE arithmetic, so that every platform
 //! computes the same numbers.
@@ -59,6 +60,38 @@ pub fn dctcp_step_window(p: f64) -> f64 {
 /// The mean window of DCTCP where marks come at random, in every round trip.
 pub fn dctcp_random_window(p: f64) -> f64 {
     2.0 / p
+}
+
+/// The smallest mean window of DCTCP with a loss event in every `packets` data packets, over `events` of them in a row, where an event
+/// takes `alpha` / 2 of the window and an acknowledgement that counts as one segment stands for `b`.
+///
+/// A window of W has an event every `packets` / W round trips. In the first of these the sender reduces it (RFC 3168 section 6.1.2) and it
+/// does not grow; in the others it grows by a segment in each `b`, whole ones, so that half a segment is lost at each event:
+/// (`packets` / W - 1) / b - 1 / 2. That is at most what an event takes, alpha W / 2, and its part of what the window gained from the
+/// beginning of the stretch, from nothing, to its end: W / `events`.
+pub fn dctcp_least_window(packets: f64, events: f64, alpha: f64, b: f64) -> f64 {
+    let (taken, lost) = (alpha / 2.0 + 1.0 / events, 1.0 / b + 0.5);
+    ((lost * lost + 4.0 * taken * packets / b).sqrt() - lost) / (2.0 * taken)
+}
+
+/// The mean of Alpha over so many `round_trips`, in which a share `marked` of the packets is marked, beyond that share: what is left of an
+/// Alpha of `first` at their beginning, of which a round trip takes the share `gain` (RFC 8257 section 3.3, item 6).
+pub fn dctcp_excess(first: f64, gain: f64, round_trips: u64) -> f64 {
+    let round_trips = round_trips.max(1);
+    first * (1.0 - dctcp_kept(gain, round_trips)) / (gain * round_trips as f64)
+}
+
+/// What is left of Alpha after so many `round_trips` without marks. Products alone, so that every platform computes the same number.
+pub fn dctcp_kept(gain: f64, mut round_trips: u64) -> f64 {
+    let (mut kept, mut power) = (1.0, 1.0 - gain);
+    while round_trips > 0 {
+        if round_trips % 2 == 1 {
+            kept *= power;
+        }
+        power *= power;
+        round_trips /= 2;
+    }
+    kept
 }
 
 #[cfg(test)]
@@ -133,6 +166,28 @@ mod tests {
     fn timeouts_vanish_at_low_loss() {
         let p = 1e-6;
         assert!(pftk_window(p, 0.1, 0.3, 1.0) / mathis_window(p, 1.0) > 0.999);
+    }
+
+    /// An event in every 100 packets that takes 1/20 of the window: 1.5 lost, 0.06 taken with 100 events in a row, (sqrt(2.25 + 24) - 1.5) / 0.12.
+    /// There 100 / W - 1 segments are gained, less a half. Where acknowledgements of two segments count as one it is half of that.
+    #[test]
+    fn dctcp_in_balance_equals_hand_calculation() {
+        let window = dctcp_least_window(100.0, 100.0, 0.1, 1.0);
+        near(window, 30.195_628_1);
+        near(100.0 / window - 1.0 - 0.5, 0.05 * window + window / 100.0);
+        let slower = dctcp_least_window(100.0, 100.0, 0.1, 2.0);
+        near((100.0 / slower - 1.0) / 2.0 - 0.5, 0.06 * slower);
+        // Reductions of nothing: the window takes all packets between two events but for its own and half of one.
+        near(dctcp_least_window(100.0, 1e9, 0.0, 1.0), 100.0 / 1.5);
+    }
+
+    /// (15/16)^16 = 0.356074; the mean over 16 round trips is 1 - that, of 1; over none it is all.
+    #[test]
+    fn alpha_is_forgotten_at_its_gain() {
+        near(dctcp_kept(1.0 / 16.0, 16), 0.356_074_2);
+        near(dctcp_kept(1.0 / 16.0, 3), (15.0f64 / 16.0).powi(3));
+        near(dctcp_excess(1.0, 1.0 / 16.0, 16), 0.643_925_8);
+        near(dctcp_excess(0.5, 1.0 / 16.0, 1), 0.5);
     }
 
     /// A window of 20 segments has marks on sqrt(2 / 20) of its packets; in balance with random marks, on 2 / 20.

@@ -51,8 +51,9 @@ struct Placement {
     starts: Starts,
     /// Where flows of datagrams are cut before their parts get starts, as where blocks are drawn.
     borders: Option<Borders>,
-    /// What of a flow of datagrams lies behind this end is sent at the beginning.
-    wraps_at: Option<Duration>,
+    /// What of a flow of datagrams lies behind the end of the part of this that it starts in is sent at the beginning of that part; a part
+    /// is what comes before the begin of this, and this.
+    wraps_in: Option<Range<Duration>>,
 }
 
 /// Where connections start in what is made.
@@ -352,11 +353,14 @@ impl Generation<'_> {
         })
     }
 
-    /// Where flows of datagrams are cut if blocks of a workload of `length` are put together to another load.
+    /// Where flows of datagrams are cut if a workload of `length` is made to another load: at the borders of blocks, and of the part that
+    /// is replayed, so that the old load, the new one and what is drawn count the same datagrams.
     fn borders_of_load(&self, length: Duration) -> Option<Borders> {
         let scaling = self.workload.load.as_ref()?.scaling(0.0, self.duration.unwrap_or(length));
+        let part = self.part(length);
         match scaling.method {
-            Method::Blocks(block) => Some(Borders::every(block).and_at_end_of(scaling.duration)),
+            Method::Blocks(block) => Some(Borders::every_and_at(block, [scaling.duration, part.start, part.end])),
+            Method::Thinning | Method::Poisson if part != (Duration::ZERO..length) => Some(Borders::around(&part)),
             Method::Thinning | Method::Poisson | Method::Starts => None,
         }
     }
@@ -407,7 +411,7 @@ impl Generation<'_> {
     ) -> Result<(Option<Placement>, Option<Blocks>), Error> {
         if let Variation::Jitter(by) = variation {
             let starts = Starts::Drawn(Draw::of_jitter(by, of, self.seed));
-            return Ok((Some(Placement { starts, borders: None, wraps_at: Some(of) }), None));
+            return Ok((Some(Placement { starts, borders: None, wraps_in: Some(Duration::ZERO..of) }), None));
         }
         let block = block_length(of, &mut found.durations);
         let borders = Some(Borders::every(block));
@@ -425,7 +429,7 @@ impl Generation<'_> {
         let of_blocks = Blocks { length: block, count: of.as_nanos() / block.as_nanos(), active_share };
         let draw = of_blocks.draw(begun, length, self.seed, self.stop)?;
         let blocks = draw.as_ref().map(|_| of_blocks);
-        Ok((draw.map(|draw| Placement { starts: Starts::Drawn(draw), borders, wraps_at: None }), blocks))
+        Ok((draw.map(|draw| Placement { starts: Starts::Drawn(draw), borders, wraps_in: None }), blocks))
     }
 
     /// Writes it to `path`, in place of a file if it `replaces` one. What has to wait on disk does so beside it.
@@ -447,14 +451,15 @@ impl Generation<'_> {
                     .hint("ask for less, for a shorter time, or by another method (docs/reference/models.md)")
             })?;
             length = planned.length();
-            if scaling.method == Method::Thinning {
-                // What starts before has another load, and what is drawn has the same.
+            // What starts before the part that is replayed has a load of its own.
+            if part.start < length {
                 counted_from += part.start;
             }
             if scaling.counted == Counted::Bytes && scaling.method != Method::Starts {
                 asked = Some([LinkSide::Left, LinkSide::Right].map(|side| scaling.factor * load.payload_rate(side)));
             }
-            placement = Some(Placement { starts: Starts::Scaled(planned), borders, wraps_at: Some(length) });
+            let wraps_in = Some(counted_from.since(Time::ZERO)..length);
+            placement = Some(Placement { starts: Starts::Scaled(planned), borders, wraps_in });
             before = Some(load);
         }
         let mut rtts = std::mem::take(&mut found.rtts);
@@ -523,13 +528,14 @@ impl Generation<'_> {
         length: Duration,
         path: &Path,
     ) -> Result<Vectors, Error> {
-        let Some(Placement { starts, borders, wraps_at }) = placement else { return self.vectors(model, path) };
+        let Some(Placement { starts, borders, wraps_in }) = placement else { return self.vectors(model, path) };
         let mut sorter = Sorter::in_folder(&scratch(path));
         let counted = self
             .parts(model, *borders, path)?
             .filter(|vector| vector.as_ref().map_or(true, |vector| self.counts(vector)));
         let record_end = self.base.map(|_| self.length()).transpose()?.map(|length| Time::ZERO + length);
         let end = Time::ZERO + length;
+        let wraps_in = wraps_in.clone().unwrap_or(Duration::ZERO..Duration::MAX);
         for (index, vector) in (0..).zip(counted) {
             let vector = vector?;
             let observed = record_end.map(|end| end.since(vector.start));
@@ -539,8 +545,9 @@ impl Generation<'_> {
                     close_as_observed(&mut placed, observed);
                 }
                 // Where blocks are drawn what is cut at the end is as much as the last slot has no room for.
-                let wrapped = wrapped(placed, wraps_at.unwrap_or(Duration::MAX));
-                for placed in wrapped.filter_map(|placed| until(placed, length)) {
+                let is_before = start < Time::ZERO + wraps_in.start;
+                let part = if is_before { Duration::ZERO..wraps_in.start } else { wraps_in.clone() };
+                for placed in wrapped(placed, &part).filter_map(|placed| until(placed, length)) {
                     sorter.push(placed).map_err(load::unreadable)?;
                 }
             }
@@ -704,7 +711,7 @@ impl Made {
             let was = self
                 .before
                 .map_or_else(String::new, |before| format!(", before {}{of}", bits(before.payload_rate(side))));
-            // Of thinning in the part that is replayed; connections are on the link in proportion.
+            // Of what is drawn in the part that is replayed; connections are on the link in proportion.
             let whole = self.load.payload_rate(side);
             let rate = self.asked.map_or(whole, |[_, made]| made[side as usize]);
             let on_link = self.load.wire_rate(side) * if whole > 0.0 { rate / whole } else { 1.0 };

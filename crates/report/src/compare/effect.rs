@@ -112,6 +112,8 @@ pub(super) struct Known<'a> {
     /// Whether all replications of a side replay one draw of its workload: they differ by the randomness of queues, losses and hosts
     /// alone, and an interval over them says nothing of other traffic (methods M.5).
     pub one_draw: bool,
+    /// Whether the sides have other seeds, and with them other draws of their workload.
+    pub other_draws: bool,
 }
 
 /// Effects with what they were computed over, or why there are none.
@@ -120,6 +122,8 @@ pub(super) struct Evidence {
     pub effects: Vec<Effect>,
     /// `10 paired replications`; of a mere distance why there is no more.
     pub told: String,
+    /// The sides replay other draws of their workload: of single draws a distance says nothing of what was varied (methods M.5).
+    pub other_draws: bool,
 }
 
 /// A statistic that was asked for beside those of the verdict, which it has no part in.
@@ -199,7 +203,7 @@ impl Known<'_> {
                 None => why += ", and too short or too steady a course for ten blocks of a minute",
             }
         }
-        Evidence { basis: Basis::Distance, effects: Vec::new(), told: why }
+        Evidence { basis: Basis::Distance, effects: Vec::new(), told: why, other_draws: self.other_draws }
     }
 
     fn over_replications(&self, known: Vec<(Statistic, Vec<f64>, Vec<f64>)>, options: &Options) -> Evidence {
@@ -221,7 +225,8 @@ impl Known<'_> {
             let each = if paired { b.len() as f64 } else { 2.0 / (1.0 / a.len() as f64 + 1.0 / b.len() as f64) };
             Some(Effect { at_least, bounds, replicated: Some((estimate, each)), ..effect })
         };
-        Evidence { basis, effects: known.into_iter().filter_map(effect).collect(), told }
+        let effects = known.into_iter().filter_map(effect).collect();
+        Evidence { basis, effects, told, other_draws: self.other_draws }
     }
 
     fn over_blocks(&self, options: &Options) -> Option<Evidence> {
@@ -240,6 +245,7 @@ impl Known<'_> {
             basis: if paired { Basis::PairedBlocks } else { Basis::Blocks },
             effects: vec![effect],
             told: format!("{} {}blocks of {seconds} s", found.blocks, if paired { "paired " } else { "" }),
+            other_draws: self.other_draws,
         })
     }
 

@@ -302,6 +302,7 @@ fn drafted(
         paired: options.pairing == Pairing::Paired,
         same_workload: false,
         one_draw: false,
+        other_draws: false,
         original: false,
     };
     let asked = options.statistics.iter().filter(|(of, _)| *of == metric);

@@ -35,6 +35,7 @@ pub fn verdicts(measured: &[Measured], paired: bool, options: &Options) -> Vec<V
             same_workload: paired,
             original: false,
             one_draw: false,
+            other_draws: false,
         };
         known.evidence(statistics_of(one.metric), options)
     };

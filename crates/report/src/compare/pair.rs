@@ -9,6 +9,7 @@ use super::difference::{Clean, difference};
 use super::effect::{Known, statistics_of};
 use super::group::Group;
 use super::options::{Options, Pairing};
+use super::outcome::Judgement;
 use super::series::SeriesDistance;
 use crate::directions::Directions;
 use crate::loops::Feedback;
@@ -45,6 +46,17 @@ impl Side<'_> {
 
     fn is_one_draw(&self) -> bool {
         WorkloadMark::is_one_draw(self.runs.iter().map(|run| run.measurements.workload))
+    }
+
+    /// The seeds, in order.
+    fn seeds(&self) -> Vec<u64> {
+        let mut seeds: Vec<u64> = self.runs.iter().map(|run| run.facts.seed).collect();
+        seeds.sort_unstable();
+        seeds
+    }
+
+    fn replays(&self, workload: WorkloadMark) -> bool {
+        self.runs.iter().any(|run| run.measurements.workload == workload)
     }
 }
 
@@ -90,6 +102,15 @@ impl<'a> Pair<'a> {
         samples
     }
 
+    /// Whether the sides have other seeds, and a run replays a workload that no run of the other side replays. With the same seeds another
+    /// workload is what was varied.
+    fn is_of_other_draws(&self) -> bool {
+        let has_own =
+            |one: &Side<'_>, other: &Side<'_>| one.runs.iter().any(|run| !other.replays(run.measurements.workload));
+        let (one, other) = (&self.reference, &self.other);
+        !self.original && one.seeds() != other.seeds() && (has_own(one, other) || has_own(other, one))
+    }
+
     fn known<'b>(&self, metric: Metric, samples: &'b [Vec<Sample>; 2], options: &Options) -> Known<'b> {
         let [a, b] = [&self.reference, &self.other].map(|side| &side.runs[0].measurements);
         Known {
@@ -100,6 +121,7 @@ impl<'a> Pair<'a> {
             paired: self.paired,
             same_workload: options.pairing != Pairing::Unpaired && a.workload == b.workload,
             original: self.original,
+            other_draws: self.is_of_other_draws(),
             one_draw: !self.original && [&self.reference, &self.other].iter().any(|side| side.is_one_draw()),
         }
     }
@@ -149,7 +171,11 @@ impl<'a> Pair<'a> {
         let known = self.known(metric, &samples, options);
         let asked = options.statistics.iter().filter(|(of, _)| *of == metric);
         difference.asked = asked.filter_map(|(_, statistic)| known.asked(*statistic, options)).collect();
-        Ok((difference, known.evidence(statistics_of(metric), options)))
+        let evidence = known.evidence(statistics_of(metric), options);
+        if evidence.other_draws && evidence.effects.is_empty() {
+            difference.judgement = Judgement::CannotTell;
+        }
+        Ok((difference, evidence))
     }
 
     /// Durations or response times of clean connections alone (methods M.4).

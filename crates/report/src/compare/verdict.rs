@@ -44,16 +44,22 @@ pub(super) fn settle<'a>(effects: impl Iterator<Item = &'a mut Effect>, options:
 impl Verdict {
     /// Of evidence whose outcomes are set; `judgement` is what the distance means, which stands where there is nothing else.
     pub(super) fn new(metric: Metric, evidence: Evidence, judgement: Judgement, options: &Options) -> Verdict {
-        let Evidence { basis, effects, told } = evidence;
+        let Evidence { basis, effects, told, other_draws } = evidence;
         if effects.is_empty() {
             let (outcome, reason) = match judgement {
                 Judgement::Same => (Outcome::Same, "by its distance the same"),
                 Judgement::Different => (Outcome::Different, "by its distance different"),
                 Judgement::Close => (Outcome::CannotTell, "by its distance close, neither the same nor different"),
+                Judgement::CannotTell if other_draws => (Outcome::CannotTell, "not to be told by a distance"),
                 Judgement::CannotTell => (Outcome::CannotTell, "too few values that are known"),
             };
             let told = if basis == Basis::Distance { told } else { format!("{told}, each with too few values") };
-            let untested = format!("a description, no test: {told}");
+            let untested = match judgement == Judgement::CannotTell && other_draws {
+                true => format!(
+                    "other seeds replay other draws of the workload: give both the same seeds, or five each; {told}"
+                ),
+                false => format!("a description, no test: {told}"),
+            };
             return Verdict {
                 outcome,
                 basis: Basis::Distance,

@@ -93,9 +93,9 @@ fn preamble(described: &Described) -> Vec<(String, String)> {
     if let Some(share) = workload.payload.clocked_share() {
         lines.push(("  released    ".to_owned(), clocked_text(share)));
     }
-    let (sent, lacking) = workload.payload.with_set_aside();
-    if sent.missing > 0 {
-        lines.push(("  missing     ".to_owned(), missing_text(&sent, lacking)));
+    let lacking = workload.payload.lacking();
+    if lacking.missing > 0 {
+        lines.push(("  missing     ".to_owned(), missing_text(&lacking)));
     }
     for (index, flows) in workload.datagrams.iter().enumerate() {
         let noun = format!("{} flow", flows.protocol.to_uppercase());
@@ -106,7 +106,7 @@ fn preamble(described: &Described) -> Vec<(String, String)> {
     let loss = &workload.loss;
     if loss.initiator.data_segments + loss.acceptor.data_segments > 0 {
         let body = match connections.lossy {
-            0 if sent.missing > 0 => "none seen, and bytes are missing".to_owned(),
+            0 if lacking.missing > 0 => "none seen, and bytes are missing".to_owned(),
             0 => "none".to_owned(),
             lossy => format!("in {}", counted(lossy, "connection")),
         };
@@ -459,7 +459,7 @@ pub(crate) fn rows(described: &[Described]) -> Vec<Row> {
     let mut row = |name: &str, value: Box<dyn Fn(&Described) -> String>| named(name, name.trim(), value);
     row("packets", Box::new(|one| thousands(one.capture.packets)));
     row("length", Box::new(length));
-    row("payload missing", Box::new(|one| Unit::Share.show(one.workload.payload.with_set_aside().0.missing_share())));
+    row("payload missing", Box::new(|one| Unit::Share.show(one.workload.payload.lacking().share())));
     row("connections to replay", Box::new(|one| thousands(one.workload.connections.total)));
     // Of connections without a loss rate, as flow records have them, nobody knows.
     let rated = |one: &Distribution| matches!(one.variable, Variable::InitiatorLoss | Variable::AcceptorLoss);

@@ -14,6 +14,7 @@ use crate::run::Run;
 use crate::summary::Summary;
 use crate::verdict::Light;
 use crate::words::thousands;
+use crate::workload_mark::WorkloadMark;
 use crate::worst::WorstVerdict;
 
 /// The whole file; without a `title`, one made from those of the runs.
@@ -33,7 +34,7 @@ pub(super) fn page(
         (header(&title, shown, &runs, answer, summaries, !grids.is_empty()))
         main {
             (super::answer::section(shown, answer, &lines))
-            (super::trust::section(&runs, answer, summaries))
+            (super::trust::section(shown, &runs, answer, summaries))
             (super::pictures::section(&lines, figures, grids))
             (super::breakdown::section(shown))
             (super::probes::section(shown))
@@ -78,7 +79,7 @@ fn header(
 ) -> Markup {
     let named = runs.iter().zip(summaries).map(|((name, _), summary)| (name.as_str(), &summary.verdict));
     let worst = WorstVerdict::of(named);
-    let connections = runs.first().map_or(0, |(_, run)| run.measurements.outcomes.started());
+    let (connections, of_draws) = connections(runs);
     let plural = if connections == 1 { "" } else { "s" };
     let source = runs.first().and_then(|(_, run)| run.facts.source_name()).unwrap_or("the workload");
     let drivers = list(runs.iter().map(|(_, run)| match run.facts.driver.as_str() {
@@ -87,12 +88,12 @@ fn header(
     }));
     let lead = match (answer.with_original, shown.variants.len()) {
         (true, _) => format!(
-            "{} TCP connection{plural} of {source}, replayed closed-loop {drivers} and set beside the original. Both are measured \
+            "{} TCP connection{plural} of {source}{of_draws}, replayed closed-loop {drivers} and set beside the original. Both are measured \
              at the same point, the monitored link.",
             thousands(connections)
         ),
         (false, 1) => format!(
-            "{} TCP connection{plural} of {source}, replayed closed-loop {drivers}, measured at their own ends.",
+            "{} TCP connection{plural} of {source}{of_draws}, replayed closed-loop {drivers}, measured at their own ends.",
             thousands(connections)
         ),
         (false, n) => format!("{n} runs {drivers}, measured at their own ends and set beside the first."),
@@ -143,6 +144,15 @@ fn header(
             }
         }
     }
+}
+
+/// Connections of the replay, and of how many draws they are, in words: of one draw, which all seeds may have, those of the first run.
+fn connections(runs: &[(String, &Run)]) -> (u64, String) {
+    let measured = || runs.iter().map(|(_, run)| &run.measurements);
+    if runs.len() < 2 || WorkloadMark::is_one_draw(measured().map(|measured| measured.workload)) {
+        return (measured().next().map_or(0, |measured| measured.outcomes.started()), String::new());
+    }
+    (measured().map(|measured| measured.outcomes.started()).sum(), format!(" in {} draws", runs.len()))
 }
 
 /// The three words in the worst of their colours, with the runs that have them and the reasons of those that are not the best.

@@ -15,6 +15,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Markup {
         section id="making" {
             h2 { "How it was made" }
             @for (index, (_, run)) in shown.firsts().enumerate() {
+                @let experiment = experiment_title(shown.variants[index].runs.len(), run);
                 (shown.heading(index))
                 div class="making" {
                     dl {
@@ -24,11 +25,19 @@ pub(super) fn section(shown: &Shown<'_>) -> Markup {
                     }
                     div class="sources" {
                         (source(&format!("command-{index}"), "Make it again", &run.facts.command, many))
-                        (source(&format!("experiment-{index}"), "Experiment as resolved", &run.facts.experiment, many))
+                        (source(&format!("experiment-{index}"), &experiment, &run.facts.experiment, many))
                     }
                 }
             }
         }
+    }
+}
+
+/// The heading of an experiment: of several seeds it is that of the first.
+fn experiment_title(seeds: usize, first: &Run) -> String {
+    match seeds {
+        1 => "Experiment as resolved".to_owned(),
+        _ => format!("Experiment as resolved for seed {}; the others differ in the seed alone", first.facts.seed),
     }
 }
 

@@ -3,18 +3,22 @@
 use maud::{Markup, html};
 
 use super::plausibility;
+use super::shown::Shown;
 use crate::answer::Answer;
 use crate::compare::Comparison;
+use crate::other_bytes::Apart;
 use crate::run::{Endings, Run};
 use crate::summary::Summary;
 use crate::verdict::Accounted;
 use crate::words::thousands;
 
 /// The section.
-pub(super) fn section(runs: &[(String, &Run)], answer: &Answer, summaries: &[&Summary]) -> Markup {
+pub(super) fn section(shown: &Shown<'_>, runs: &[(String, &Run)], answer: &Answer, summaries: &[&Summary]) -> Markup {
+    let apart = Apart::of(shown.variants);
     html! {
         section id="trust" {
             h2 { "Can I trust it" }
+            (list(apart.warnings().map(|(cause, remedy)| (cause.to_owned(), Some(remedy))).collect()))
             @for ((name, _), summary) in runs.iter().zip(summaries) {
                 @if runs.len() > 1 { h3 { (name) " " span class="quiet" { (maud::display(summary.verdict.accounted.word)) } } }
                 (gates(summary))
@@ -55,13 +59,18 @@ fn gates(summary: &Summary) -> Markup {
 }
 
 fn warnings(summary: &Summary) -> Markup {
+    list(summary.warnings.iter().map(|warning| (warning.cause(), warning.remedy())).collect())
+}
+
+/// Causes of doubt with their remedies.
+fn list(warnings: Vec<(String, Option<&str>)>) -> Markup {
     html! {
-        @if !summary.warnings.is_empty() {
+        @if !warnings.is_empty() {
             ul class="warnings" {
-                @for warning in &summary.warnings {
+                @for (cause, remedy) in &warnings {
                     li {
-                        (sentence(&warning.cause()))
-                        @if let Some(remedy) = warning.remedy() { " " span class="remedy" { "Remedy: " (remedy) "." } }
+                        (sentence(cause))
+                        @if let Some(remedy) = remedy { " " span class="remedy" { "Remedy: " (remedy) "." } }
                     }
                 }
             }

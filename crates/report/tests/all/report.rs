@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use flowloom_report::answer::Answer;
-use flowloom_report::compare::Judgement;
+use flowloom_report::compare::{Judgement, Outcome};
 use flowloom_report::html::{ReportOptions, write_report};
 use flowloom_report::metric::Metric;
 use flowloom_report::quantities::Quantities;
@@ -381,6 +381,49 @@ fn variants_of_structure_and_model_are_small_multiples() {
     assert!(html.contains("Rows are structures, columns are round-trip time models."));
     assert_eq!(html.matches("class=\"panel\"").count(), 12 * 4, "a panel for each run in each of four figures");
     assert!(html.contains("a-b, meanrtt") && html.contains("id=\"response-time-multiples\""));
+}
+
+/// The head counts the connections of all draws, as the answer does, and says whose experiment is printed.
+#[test]
+fn a_report_of_draws_counts_them_all() {
+    let draw = |seed: u64, connections: u64| {
+        let mut run = MadeUp { connections, seconds: 60, ..MadeUp::default() };
+        run.facts.seed = seed;
+        made_up(&format!("draw-{seed}"), run)
+    };
+    let page = |runs: Vec<Run>| {
+        let mut out = Vec::new();
+        write_report(&[Variant { name: "draws".into(), runs }], &mut out, &ReportOptions::default()).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let of_draws = page(vec![draw(1, 400), draw(2, 300)]);
+    assert!(of_draws.contains("700 TCP connections of office.pcap in 2 draws, replayed"));
+    assert!(of_draws.contains("Experiment as resolved for seed 1; the others differ in the seed alone"));
+    // Seeds of one draw replay its connections, and so does one run.
+    let of_one = page(vec![draw(3, 400), draw(4, 400)]);
+    assert!(of_one.contains("400 TCP connections of office.pcap, replayed"));
+    let alone = page(vec![draw(5, 400)]);
+    assert!(alone.contains("400 TCP connections of office.pcap, replayed") && !alone.contains("resolved for seed"));
+}
+
+/// Draws of other seeds differ whatever was varied: no distance between them is a difference of the variants.
+#[test]
+fn draws_of_other_seeds_are_not_called_different() {
+    let of = |seed: u64, connections: u64, slower: f64| {
+        let mut run = MadeUp { connections, seconds: 60, slower, ..MadeUp::default() };
+        run.facts.seed = seed;
+        made_up(&format!("beside-{seed}-{connections}-{slower}"), run)
+    };
+    let compared = |other: Run| compare_runs(&[of(1, 400, 1.0), other]).remove(0);
+    let apart = compared(of(2, 380, 1.5));
+    assert!(!apart.different, "{:?}", apart.differences);
+    for difference in &apart.differences {
+        assert_eq!(difference.verdict.outcome, Outcome::CannotTell, "{}", difference.verdict.reason);
+        assert!(difference.verdict.reason.contains("other draws"), "{}", difference.verdict.reason);
+        assert_eq!(difference.said(), "cannot tell");
+    }
+    // With the same seed another workload is what was varied, and with the same workload seeds change nothing of it.
+    assert!(compared(of(1, 380, 1.5)).different && compared(of(2, 400, 1.5)).different);
 }
 
 #[test]

@@ -103,6 +103,11 @@ fn doubts_take_the_green_away() {
             (payload.initiator.captured, payload.initiator.replayed) = (1_000_000, 1_000_000);
             (payload.acceptor.missing, payload.acceptor.acknowledged) = (30_000, 30_000);
         }),
+        // Nothing was captured, and what the capture lacks is replayed.
+        with(&|run| {
+            let payload = &mut run.facts.original.as_mut().unwrap().payload;
+            (payload.acceptor.missing, payload.acceptor.replayed) = (246_000, 246_000);
+        }),
         with(&left_out(25_000)),
         with(&lacking(0, 25_000)),
         with(&lacking(25_000, 0)),

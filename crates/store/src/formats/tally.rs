@@ -6,7 +6,9 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Pattern, PerSide, Protocol, Side};
 
 use super::notes::Notes;
-use crate::workload::{CaptureFacts, ConnectionCounts, DatagramFacts, Provenance, TrafficFacts, WorkloadFacts};
+use crate::workload::{
+    CaptureFacts, ConnectionCounts, DatagramFacts, PayloadFacts, Provenance, TrafficFacts, WorkloadFacts,
+};
 
 /// Adds up vectors in any order.
 #[derive(Default)]
@@ -89,7 +91,8 @@ impl Tally {
         let replayable = connections.sequential + connections.concurrent;
         let (payload_bytes, payload) = match notes {
             [Notes { payload: Some(stated), .. }] => {
-                (PerSide { initiator: stated.initiator.captured, acceptor: stated.acceptor.captured }.into(), *stated)
+                let captured = PerSide { initiator: stated.initiator.captured, acceptor: stated.acceptor.captured };
+                (captured.into(), PayloadFacts { stated: stated.total().missing > 0, ..*stated })
             }
             _ => (self.payload.captured_bytes().into(), self.payload.into()),
         };

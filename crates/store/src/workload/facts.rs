@@ -156,6 +156,51 @@ pub struct PayloadFacts {
     /// What the capture lacks of connections that are set aside and not in the file.
     #[serde(skip_serializing_if = "SetAsideHoles::is_empty")]
     pub set_aside: SetAsideHoles,
+    /// A file states these numbers of all its vectors, and no vector tells what is missing of it: a part of them lacks as much in proportion.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stated: bool,
+}
+
+/// The payload that a capture lacks, of connections that are set aside too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Lacking {
+    /// Connections of which bytes are missing.
+    pub connections: u64,
+    /// The bytes that are missing.
+    pub missing: u64,
+    /// Of these, those that were acknowledged.
+    pub acknowledged: u64,
+    /// Of these, those that are replayed.
+    pub replayed: u64,
+    /// Payload that was captured of the connections in the file.
+    pub captured: u64,
+    /// Payload that was captured of connections that are set aside.
+    pub captured_aside: u64,
+}
+
+impl Lacking {
+    /// The share of all that was sent.
+    pub fn share(&self) -> f64 {
+        self.missing as f64 / sum([self.captured, self.captured_aside, self.missing]).max(1) as f64
+    }
+
+    /// The share beside what was captured of the connections in the file: what is captured of others makes up for nothing that these lack.
+    pub fn share_of_file(&self) -> f64 {
+        Lacking { captured_aside: 0, ..*self }.share()
+    }
+
+    /// With that of another file or draw.
+    #[must_use]
+    pub fn plus(&self, other: &Lacking) -> Lacking {
+        Lacking {
+            connections: sum([self.connections, other.connections]),
+            missing: sum([self.missing, other.missing]),
+            acknowledged: sum([self.acknowledged, other.acknowledged]),
+            replayed: sum([self.replayed, other.replayed]),
+            captured: sum([self.captured, other.captured]),
+            captured_aside: sum([self.captured_aside, other.captured_aside]),
+        }
+    }
 }
 
 impl CaptureFacts {
@@ -204,8 +249,15 @@ impl From<KeptPayload> for PayloadFacts {
     fn from(kept: KeptPayload) -> PayloadFacts {
         let KeptPayload { ends: PerSide { initiator, acceptor }, sides: [from_left, from_right], .. } = kept;
         let (connections_with_missing, clocked_bytes) = (kept.with_missing, Some(kept.clocked));
-        let set_aside = SetAsideHoles::default();
-        PayloadFacts { connections_with_missing, initiator, acceptor, from_left, from_right, clocked_bytes, set_aside }
+        PayloadFacts {
+            connections_with_missing,
+            initiator,
+            acceptor,
+            from_left,
+            from_right,
+            clocked_bytes,
+            ..PayloadFacts::default()
+        }
     }
 }
 
@@ -215,8 +267,14 @@ impl PayloadFacts {
         let ends = [self.initiator, self.acceptor, self.from_left, self.from_right];
         let is_possible =
             |of: &Payload| of.captured.max(of.missing).max(of.replayed) <= MOST && of.acknowledged <= of.missing;
-        let SetAsideHoles { connections, missing_bytes, acknowledged_bytes } = self.set_aside;
-        let counts = [self.connections_with_missing, self.clocked_bytes.unwrap_or(0), connections, missing_bytes];
+        let SetAsideHoles { connections, captured_bytes, missing_bytes, acknowledged_bytes } = self.set_aside;
+        let counts = [
+            self.connections_with_missing,
+            self.clocked_bytes.unwrap_or(0),
+            connections,
+            captured_bytes,
+            missing_bytes,
+        ];
         counts.iter().all(|count| *count <= MOST) && acknowledged_bytes <= missing_bytes && ends.iter().all(is_possible)
     }
 
@@ -231,29 +289,71 @@ impl PayloadFacts {
         self.initiator + self.acceptor
     }
 
-    /// Both directions together, with what the capture lacks of connections that are set aside; and the connections that lack bytes.
-    pub fn with_set_aside(&self) -> (Payload, u64) {
-        let SetAsideHoles { connections, missing_bytes: missing, acknowledged_bytes: acknowledged } = self.set_aside;
-        let of_set_aside = Payload { missing, acknowledged, ..Payload::default() };
-        (self.total() + of_set_aside, sum([self.connections_with_missing, connections]))
+    /// What the capture lacks in both directions together, of connections that are set aside too.
+    pub fn lacking(&self) -> Lacking {
+        let SetAsideHoles { connections, captured_bytes, missing_bytes, acknowledged_bytes } = self.set_aside;
+        let total = self.total();
+        Lacking {
+            connections: sum([self.connections_with_missing, connections]),
+            missing: sum([total.missing, missing_bytes]),
+            acknowledged: sum([total.acknowledged, acknowledged_bytes]),
+            replayed: total.replayed_missing(),
+            captured: total.captured,
+            captured_aside: captured_bytes,
+        }
     }
 
     /// What stands for a part of this payload, with its part of what the capture lacks of connections that are set aside: nobody knows
-    /// which of them belong to the part.
+    /// which of them belong to the part. Where a file states what is missing of all of it the same holds for that.
     #[must_use]
     pub fn part(&self, part: PayloadFacts) -> PayloadFacts {
+        let part = if self.stated { self.stated_part(&part) } else { part };
         let [all, captured] = [self, &part].map(|facts| u128::from(facts.total().captured));
         let of = |count: u64| match all {
             0 => count,
             _ => u64::try_from(u128::from(count) * captured / all).unwrap_or(u64::MAX),
         };
-        let SetAsideHoles { connections, missing_bytes, acknowledged_bytes } = self.set_aside;
+        let SetAsideHoles { connections, captured_bytes, missing_bytes, acknowledged_bytes } = self.set_aside;
         let set_aside = SetAsideHoles {
             connections: of(connections),
+            captured_bytes: of(captured_bytes),
             missing_bytes: of(missing_bytes),
             acknowledged_bytes: of(acknowledged_bytes),
         };
         PayloadFacts { set_aside, ..part }
+    }
+
+    /// The payload of `part`, which replays all its bytes, with the share of them that is missing of the whole.
+    fn stated_part(&self, part: &PayloadFacts) -> PayloadFacts {
+        let of = |whole: Payload, part: Payload| {
+            let scaled = |bytes: u64| {
+                let scaled = u128::from(bytes) * u128::from(part.replayed) / u128::from(whole.replayed.max(1));
+                u64::try_from(scaled).unwrap_or(u64::MAX)
+            };
+            let [captured, missing, acknowledged] = [whole.captured, whole.missing, whole.acknowledged].map(scaled);
+            Payload { captured, missing, acknowledged, replayed: part.replayed }
+        };
+        let (initiator, acceptor) = (of(self.initiator, part.initiator), of(self.acceptor, part.acceptor));
+        // Both sides of the link add up to what both ends do, and no side has more acknowledged than is missing.
+        let (total, left) = (initiator + acceptor, of(self.from_left, part.from_left));
+        let missing = left.missing.min(total.missing);
+        let least = total.acknowledged.saturating_sub(total.missing - missing);
+        let from_left = Payload {
+            captured: left.captured.min(total.captured),
+            missing,
+            acknowledged: left.acknowledged.min(total.acknowledged).max(least),
+            ..left
+        };
+        let from_right = Payload {
+            captured: total.captured - from_left.captured,
+            missing: total.missing - from_left.missing,
+            acknowledged: total.acknowledged - from_left.acknowledged,
+            replayed: part.from_right.replayed,
+        };
+        let connections = u128::from(self.connections_with_missing) * u128::from(total.replayed)
+            / u128::from(self.total().replayed.max(1));
+        let connections_with_missing = u64::try_from(connections).unwrap_or(u64::MAX);
+        PayloadFacts { connections_with_missing, initiator, acceptor, from_left, from_right, stated: true, ..*part }
     }
 }
 
@@ -581,6 +681,44 @@ mod stored_series {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Initiators, on the left, lack 100 that nobody acknowledged, and acceptors 100 that were; parts of any shape are possible.
+    #[test]
+    fn stated_parts_are_possible_and_add_up() {
+        let of = |captured, missing, acknowledged| Payload {
+            captured,
+            missing,
+            acknowledged,
+            replayed: captured + acknowledged,
+        };
+        let (up, down) = (of(1_000, 100, 0), of(3_001, 100, 100));
+        let whole = PayloadFacts {
+            connections_with_missing: 7,
+            initiator: up,
+            acceptor: down,
+            from_left: up,
+            from_right: down,
+            stated: true,
+            ..PayloadFacts::default()
+        };
+        assert_eq!(whole.part(whole), whole);
+        let replaying = |bytes| Payload { captured: bytes, replayed: bytes, ..Payload::default() };
+        for [initiator, acceptor, left] in
+            [[100, 310, 100], [333, 777, 0], [900, 10, 910], [0, 3_101, 1], [10, 9_999, 500]]
+        {
+            let part = whole.part(PayloadFacts {
+                initiator: replaying(initiator),
+                acceptor: replaying(acceptor),
+                from_left: replaying(left),
+                from_right: replaying(initiator + acceptor - left),
+                ..PayloadFacts::default()
+            });
+            assert!(part.stated && part.is_possible(), "{part:?}");
+            assert_eq!(part.total(), part.from_left + part.from_right);
+            assert_eq!(part.total().replayed, initiator + acceptor);
+            assert!(part.total().missing > 0 && part.connections_with_missing <= 7 * 3, "{part:?}");
+        }
+    }
 
     #[test]
     fn names_are_left_out_of_warnings_and_options() {

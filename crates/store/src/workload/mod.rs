@@ -16,8 +16,8 @@ mod writer;
 
 pub use crate::table::FileError as WorkloadError;
 pub use facts::{
-    CaptureFacts, ConnectionCounts, CopyFacts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, PayloadFacts,
-    PerSideBytes, Provenance, TrafficFacts, WorkloadFacts,
+    CaptureFacts, ConnectionCounts, CopyFacts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, Lacking,
+    PayloadFacts, PerSideBytes, Provenance, TrafficFacts, WorkloadFacts,
 };
 pub use keys::VERSION;
 pub use reader::WorkloadReader;
