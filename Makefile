@@ -33,7 +33,7 @@ build_example = $(CARGO) build --release --locked -p $(1) --example $(2)
 endif
 FLOWLOOM := $(BUILT)/flowloom
 
-.PHONY: all demo test test-heavy chaos check lint rust-test browser-test validate parity reproduce references bench bench-peers bench-live bench-live-peers deny faults fuzz clean
+.PHONY: all demo test test-heavy chaos check lint live-test rest-test rest-test browser-test validate parity reproduce references bench bench-peers bench-live bench-live-peers deny faults fuzz clean
 
 all: $(FLOWLOOM)
 
@@ -51,12 +51,12 @@ demo: $(FLOWLOOM)
 
 export FLOWLOOM_SKIPS := $(CURDIR)/target/skips.tsv
 
-# What waits (for downloads, for real time, for a page) has beside it what computes: `tests/beside` gives it the time that is left.
+# What waits (for downloads, for real time) has beside it what computes: `tests/beside` gives it the time that is left.
 test:
 	@rm -f $(FLOWLOOM_SKIPS)
 	$(CARGO) fmt --check
 	@tests/beside target/setup.log tests/setup $(CARGO) test $(TESTS) --no-run
-	@tests/beside target/beside.log '$(MAKE) browser-test lint' $(MAKE) rust-test
+	@tests/beside target/beside.log '$(MAKE) browser-test lint rest-test' $(MAKE) live-test
 	@tests/skips $(FLOWLOOM_SKIPS)
 
 test-heavy:
@@ -72,8 +72,14 @@ check: lint
 lint:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
-rust-test:
-	$(CARGO) test $(TESTS)
+# Every test program is in one of two parts.
+part = --config 'target."cfg(all())".runner = ["$(CURDIR)/tests/part", "$(1)"]'
+
+live-test:
+	$(CARGO) test $(TESTS) $(call part,live)
+
+rest-test:
+	$(CARGO) test $(TESTS) $(call part,rest)
 	$(CARGO) test --workspace --doc --locked
 
 browser-test: $(FLOWLOOM)
