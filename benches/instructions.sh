@@ -48,7 +48,7 @@ while read -r load instructions; do
   fi
   awk -v load="$load" -v was="$instructions" -v is="$found" 'BEGIN {
     change = 100 * (is / was - 1)
-    printf "%-12s %14d instructions, %+.1f %% (at most +5.0 %%)%s\n", load, is, change, (change > 5 ? "  MISSED" : "")
+    printf "%-12s %14.0f instructions, %+.1f %% (at most +5.0 %%)%s\n", load, is, change, (change > 5 ? "  MISSED" : "")
     exit (change > 5)
   }' || status=1
 done <"$kept"
