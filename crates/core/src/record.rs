@@ -393,8 +393,8 @@ pub struct Series {
 /// Index of a bin and its traffic.
 type Bin = (u64, Traffic);
 
-/// Bins of a page at most.
-const PAGE: usize = 1024;
+/// Bins of a page at most: a bin in the middle moves a page of 4 KiB.
+const PAGE: usize = 128;
 
 impl Series {
     /// An empty series with bins of `width` (at least 1 ns); bin `i` is `[i * width, (i + 1) * width)`.

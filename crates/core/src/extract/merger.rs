@@ -155,12 +155,10 @@ impl Merger {
 
     /// Nothing more is added to bins before `end`.
     fn close_bins(&mut self, end: u64) {
-        while let Some(first) = self.bins.first_entry() {
-            if *first.key() >= end && self.bins.len() <= MAX_BINS {
-                break;
-            }
-            let Some((_, sides)) = self.bins.pop_first() else { break };
-            self.peak = sides.into_iter().fold(self.peak, u64::max);
+        loop {
+            let many = self.bins.len() > MAX_BINS;
+            let Some(first) = self.bins.first_entry().filter(|first| many || *first.key() < end) else { break };
+            self.peak = first.remove().into_iter().fold(self.peak, u64::max);
         }
     }
 }

@@ -150,7 +150,6 @@ fn alone(
 }
 
 /// A part's packets of some rounds.
-#[derive(Default)]
 struct Parcel {
     packets: Vec<Packet>,
     /// How each round ends, and behind how many of the packets.
@@ -158,6 +157,11 @@ struct Parcel {
 }
 
 impl Parcel {
+    /// An empty one, with room for the packets of a part if all have alike: growing would copy them several times.
+    fn new() -> Parcel {
+        Parcel { packets: Vec::with_capacity(ROUNDS * 2_048 / PARTS), ends: Vec::with_capacity(ROUNDS) }
+    }
+
     /// Takes its part through the rounds, and is empty.
     fn advance(&mut self, part: &mut Part, tally: &mut Tally, mut report: impl FnMut(Report)) {
         let mut begin = 0;
@@ -179,7 +183,7 @@ fn fill(
     mut spare: Vec<Parcel>,
     mut read: impl FnMut(&mut [Vec<Packet>]) -> Result<End, Error>,
 ) -> Result<(Vec<Parcel>, bool), Error> {
-    spare.resize_with(PARTS, Parcel::default);
+    spare.resize_with(PARTS, Parcel::new);
     let (mut packets, mut ends): (Vec<_>, Vec<_>) =
         spare.into_iter().map(|Parcel { packets, ends }| (packets, ends)).unzip();
     let mut ended = false;
@@ -450,7 +454,7 @@ mod tests {
     fn nothing_piles_up_behind_a_slow_disk() {
         let mut part = Part::all(&Options::default()).remove(0);
         let mut state = State::new();
-        state.parcels[3].push_back(Parcel::default());
+        state.parcels[3].push_back(Parcel::new());
         state.writing = true;
         state.reports.extend((1..MAX_REPORTS).map(|_| part.report()));
         assert!(matches!(state.task(), Some(Task::Read(_))), "there is room for one report more");
