@@ -94,7 +94,7 @@ parity:
 	$(CARGO) build --release --locked -p flowloom-cli -p flowloom-validate
 	target/release/parity
 
-STUDIES := campus enterprise waits hour windows rtts campus-scale enterprise-scale
+STUDIES := small queues paths campus enterprise waits hour windows rtts campus-scale enterprise-scale
 RUNS ?= runs/aikat-2010
 
 reproduce:

@@ -87,7 +87,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 28] = [
+pub const GROUPS: [&str; 29] = [
     "transcripts",
     "queueing",
     "sojourn",
@@ -112,6 +112,7 @@ pub const GROUPS: [&str; 28] = [
     "cell-queue",
     "satellite",
     "multiplexing",
+    "structure",
     "first-flight",
     "losses",
     "transit-times",
@@ -145,6 +146,7 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "cell-queue" => cell_queue::rows(effort),
         "satellite" => satellite::rows(effort),
         "multiplexing" => multiplexing::rows(effort),
+        "structure" => aikat::rows(effort),
         "first-flight" => first_flight::rows(effort),
         "losses" => losses::rows(effort),
         "transit-times" => transit_times::rows(effort),

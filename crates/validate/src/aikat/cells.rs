@@ -52,6 +52,8 @@ pub struct Key {
     pub window: String,
     /// Which waits are replayed: from how long on, and what is taken from them.
     pub waits: String,
+    /// The queue of the link: its discipline and what it holds at most.
+    pub queue: String,
     /// How long is replayed.
     pub minutes: u64,
     /// The seed that draws its workload.
@@ -59,18 +61,18 @@ pub struct Key {
 }
 
 impl Key {
-    fn fields(&self) -> [String; 9] {
-        let Key { workload, scale, network, structure, rtt, window, waits, minutes, seed } = self;
-        let texts = [workload, &scale.to_string(), &network.to_string(), structure, rtt, window, waits];
-        let [a, b, c, d, e, f, g] = texts.map(String::clone);
-        [a, b, c, d, e, f, g, minutes.to_string(), seed.to_string()]
+    fn fields(&self) -> [String; 10] {
+        let Key { workload, scale, network, structure, rtt, window, waits, queue, minutes, seed } = self;
+        let (scale, network, minutes, seed) =
+            (scale.to_string(), network.to_string(), minutes.to_string(), seed.to_string());
+        [workload, &scale, &network, structure, rtt, window, waits, queue, &minutes, &seed].map(String::clone)
     }
 
     /// The order of rows in the file.
     pub fn order(&self, other: &Key) -> Ordering {
         let words = |key: &Key| {
-            let Key { network, structure, rtt, window, waits, minutes, seed, .. } = key.clone();
-            (network, structure, rtt, window, waits, minutes, seed)
+            let Key { network, structure, rtt, window, waits, queue, minutes, seed, .. } = key.clone();
+            (network, structure, rtt, window, waits, queue, minutes, seed)
         };
         let scales = self.scale.total_cmp(&other.scale);
         self.workload.cmp(&other.workload).then(scales).then_with(|| words(self).cmp(&words(other)))
@@ -86,7 +88,8 @@ pub struct CellRow {
     pub numbers: BTreeMap<String, f64>,
 }
 
-const KEYS: [&str; 9] = ["workload", "scale", "network", "structure", "rtt", "window", "waits", "minutes", "seed"];
+const KEYS: [&str; 10] =
+    ["workload", "scale", "network", "structure", "rtt", "window", "waits", "queue", "minutes", "seed"];
 
 /// The file's rows.
 ///
@@ -121,8 +124,9 @@ fn row(header: &[String], record: &csv::StringRecord) -> Result<CellRow, String>
         rtt: text(4).to_owned(),
         window: text(5).to_owned(),
         waits: text(6).to_owned(),
-        minutes: number(7)? as u64,
-        seed: number(8)? as u64,
+        queue: text(7).to_owned(),
+        minutes: number(8)? as u64,
+        seed: number(9)? as u64,
     };
     let known = (KEYS.len()..header.len()).filter(|place| !text(*place).is_empty());
     let numbers = known.map(|place| Ok((header[place].clone(), number(place)?))).collect::<Result<_, String>>()?;

@@ -23,9 +23,14 @@ pub struct Of {
     pub window: &'static str,
     /// Which waits are replayed, as in [`Key`](super::cells::Key).
     pub waits: &'static str,
+    /// The queue, as in [`Key`](super::cells::Key).
+    pub queue: &'static str,
     /// How long is replayed.
     pub minutes: u64,
 }
+
+/// That of the publication, which drops nothing.
+pub const LONG_QUEUE: &str = "drop-tail 65000p";
 
 impl Of {
     /// The control: all of the structure, each connection's own round-trip time, measured windows.
@@ -37,6 +42,7 @@ impl Of {
             rtt: "usernet",
             window: "measured",
             waits: "500ms none",
+            queue: LONG_QUEUE,
             minutes: 30,
         }
     }
@@ -54,6 +60,11 @@ impl Of {
     /// Other waits.
     pub fn waits(self, waits: &'static str) -> Of {
         Of { waits, ..self }
+    }
+
+    /// Another queue.
+    pub fn queue(self, queue: &'static str) -> Of {
+        Of { queue, ..self }
     }
 
     /// Another length.
@@ -83,6 +94,7 @@ impl Of {
                 && key.rtt == self.rtt
                 && key.window == self.window
                 && key.waits == self.waits
+                && key.queue == self.queue
                 && key.minutes == self.minutes
         };
         rows.iter().filter(is).filter_map(|row| Some((row.key.seed, *row.numbers.get(quantity)?))).collect()

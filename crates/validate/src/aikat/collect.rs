@@ -94,9 +94,17 @@ fn key(facts: &Map<String, Value>) -> Result<Key, String> {
         rtt: name(&["workload", "rtt"])?,
         window: name(&["workload", "window"])?,
         waits: format!("{} {}", name(&["workload", "waits", "min"])?, name(&["workload", "waits", "correct"])?),
+        queue: queue(
+            &name(&["network", "bottleneck", "queue", "kind"])?,
+            name(&["network", "bottleneck", "queue", "limit"]).ok(),
+        ),
         minutes: minutes(&name(&["measure", "duration"])?)?,
         seed: facts.get("seed").and_then(Value::as_u64).ok_or("it does not say its seed")?,
     })
+}
+
+fn queue(kind: &str, limit: Option<String>) -> String {
+    limit.map_or_else(|| kind.to_owned(), |limit| format!("{kind} {limit}"))
 }
 
 fn minutes(duration: &str) -> Result<u64, String> {
@@ -167,6 +175,7 @@ fn of_summary(summary: &Value) -> Result<BTreeMap<String, f64>, String> {
         }
     }
     take("queue_empty_share", &format!("/{heavy}/queue_empty_share"), 1.0);
+    take("loss_share", &format!("/{heavy}/queue_delay/loss_share"), 1.0);
     take("queue_sd_packets", &format!("/{heavy}/queue_packets_sd"), 1.0);
     for name in ["p50", "mean", "p80", "p90", "p99", "max"] {
         take(&format!("queue_{name}_packets"), &format!("/{heavy}/queue_packets/{name}"), 1.0);

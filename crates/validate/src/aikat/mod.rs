@@ -9,13 +9,17 @@
 //! | `collect` | rows from folders of sweeps |
 //! | `claims` | what was published as something that can be looked up or tested in the rows |
 //! | `published` | what was published |
+//! | `questions` | what was left open, and what the rows say |
 //! | `page` | the page |
+//! | `small` | its first orderings over a small link, as checks |
 
 mod cells;
 mod claims;
 mod collect;
 mod page;
 mod published;
+mod questions;
+mod small;
 
 use std::fs;
 use std::path::Path;
@@ -23,6 +27,7 @@ use std::path::Path;
 pub use cells::{CellRow, Key, Network, read, write};
 pub use collect::collect;
 pub use page::files;
+pub(crate) use small::rows;
 
 /// The file of the rows, in the folder of the page's pictures.
 pub const CELLS_FILE: &str = "cells.csv";

@@ -19,6 +19,7 @@ fn row(scale: f64, structure: &str, seed: u64, numbers: &[(&str, f64)]) -> CellR
         rtt: "usernet".to_owned(),
         window: "measured".to_owned(),
         waits: "500ms none".to_owned(),
+        queue: "drop-tail 65000p".to_owned(),
         minutes: 30,
         seed,
     };
@@ -41,7 +42,8 @@ fn rows_come_back_as_they_were_written() {
     assert_eq!(read(&path).unwrap(), rows);
     std::fs::write(
         &path,
-        "workload,scale,network,structure,rtt,window,waits,minutes,seed,x\ncampus-2008,0.4,constrained,a-b,usernet,measured,500ms none,30,1,many\n",
+        "workload,scale,network,structure,rtt,window,waits,queue,minutes,seed,x\n\
+            campus-2008,0.4,constrained,a-b,usernet,measured,500ms none,drop-tail 65000p,30,1,many\n",
     )
     .unwrap();
     assert!(read(&path).unwrap_err().ends_with("line 2: x is \"many\", not a number"));
@@ -148,7 +150,8 @@ fn rows_are_what_the_sweep_says_of_its_runs() {
     for row in &rows {
         let Key { scale, network, minutes, seed, .. } = row.key;
         assert_eq!((scale, network, minutes, seed), (0.002, Network::Constrained, 2, 1));
-        assert_eq!((row.key.rtt.as_str(), row.key.waits.as_str()), ("usernet", "500ms none"));
+        let Key { rtt, waits, queue, .. } = &row.key;
+        assert_eq!((rtt.as_str(), waits.as_str(), queue.as_str()), ("usernet", "500ms none", "drop-tail 65000p"));
         let cell = cell_of(&target, &row.key.structure);
         let said = |name: &str| cell.pointer(&format!("/cell/numbers/{name}/value")).and_then(Value::as_f64).unwrap();
         let busier = if said("throughput_mean_mbps.up") > said("throughput_mean_mbps.down") { "up" } else { "down" };
