@@ -360,7 +360,8 @@ impl End {
         let tail =
             Tail { bytes: end - start, pushes: seen.flags.psh(), full: self.full_segment(peer, stamp.is_some()) };
         if self.data_segments < 2 {
-            self.first = First { bytes: end - start, stamp, since, ended_write: tail.is_short(0) };
+            let (ended_write, lacked) = (tail.is_short(0), tail.lacks(0).unwrap_or(0));
+            self.first = First { bytes: end - start, stamp, since, ended_write, lacked };
             return;
         }
         if stamp.is_some() {
@@ -482,6 +483,15 @@ impl End {
         self.writes(peer).lost(high);
         self.flight.lost();
         self.note_congestion();
+    }
+
+    /// An acknowledgement of it says that it has sent all of its data before `next`, some of which has not passed the monitor.
+    #[cold]
+    pub fn note_unseen(&mut self, next: u64, peer: &End) {
+        // Behind its FIN there is no more, and far numbers are of something else.
+        if !self.fin && next - self.coverage.high() <= WINDOWS_PER_JUMP * LEAST_WINDOW {
+            self.note_repair(next, peer);
+        }
     }
 
     /// Round trips between the monitor and the end at present.

@@ -413,6 +413,9 @@ impl Observer {
             if start + 1 == own.acked && ack == peer.acked {
                 own.note_probe(peer.last_window);
             }
+            if start > own.coverage.high() {
+                own.note_unseen(start, peer);
+            }
         }
         if let (Some(writes), Some(stamps)) = (&mut own.writes, seen.timestamps) {
             writes.echo(now, stamps.echo, own.clock.waited());

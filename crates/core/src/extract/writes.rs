@@ -130,6 +130,8 @@ pub(super) struct First {
     pub since: (u64, u32),
     /// It ended a write, and what follows is another one (see [`Seams`]).
     pub ended_write: bool,
+    /// How many bytes it was smaller than a full one, if that may be for its options.
+    pub lacked: u8,
 }
 
 /// A segment that passes with nothing but new bytes, in order.
@@ -201,7 +203,7 @@ impl Writes {
             ran_dry: first.bytes < LEAST_FULL,
             closed: false,
             candidates: Vec::new(),
-            seams: Seams::after_first(first.ended_write),
+            seams: Seams::after_first(first.ended_write, first.lacked),
         }
     }
 

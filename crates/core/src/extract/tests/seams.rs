@@ -68,6 +68,17 @@ fn nothing_beside_a_repair_or_a_gap_is_one() {
     assert_eq!(seams(t), NONE, "the second is missing");
 }
 
+/// Three segments of 1,436 bytes beside SACK blocks were lost and are sent again without blocks.
+#[test]
+fn what_was_sent_before_it_passes_ends_no_write() {
+    for (next, expected) in [(4309, vec![]), (1, vec![4308])] {
+        let mut t = asked();
+        t.a(80 * MS, next, 301, 0);
+        sends(&mut t, 1, &[(1460, Flags::ACK), (1460, Flags::ACK), (1388, PUSH), (1460, Flags::ACK), (540, PUSH)]);
+        assert_eq!(seams(t), expected, "{next}");
+    }
+}
+
 #[test]
 fn without_the_readers_syn_no_segment_is_full() {
     let mut t = Transcript::new();
