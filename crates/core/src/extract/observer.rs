@@ -522,7 +522,7 @@ impl Observer {
                 return Arrival::default();
             }
             own.data_segments = own.data_segments.saturating_add(1);
-            own.note_repair(high, peer);
+            own.note_repair(high, true, peer);
             let (situation, original) = (own.situation(min_rtt), own.timed.passing_of(start, end));
             if own.recovery().duplicate(passed, original, &situation) != Duplicate::Copy {
                 own.repeated = true;
@@ -534,7 +534,7 @@ impl Observer {
         if start == high && late.is_none() {
             own.note_in_order(&passed, seen, inside, peer, min_rtt);
         } else {
-            own.note_repair(end.max(high), peer);
+            own.note_out_of_order(&passed, seen, high, peer);
         }
         if let Some((hole, opened)) = late {
             let late = Late { passed, hole, lag: now - opened, before_capture: start < first_seen };
@@ -818,7 +818,7 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
         }
         peer.duplicate_acks = peer.duplicate_acks.saturating_add(1);
         if let Some(writes) = &mut peer.writes {
-            writes.lost(peer.coverage.high());
+            writes.lost(peer.coverage.high(), !peer.coverage.has_hole_above(peer.acked));
         }
         peer.note_congestion();
         if peer.duplicate_acks == ASKING {

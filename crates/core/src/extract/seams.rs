@@ -6,9 +6,15 @@
 //!
 //! Nothing else may explain the smaller segment. It was not cut to a window, it was not repaired, its sender has no smaller segments
 //! for full ones, it was no piece of what an offload had merged, and it is not what SACK blocks left no room for when full segments
-//! were sent again that were lost before the monitor. The size of a full segment must be known from the SYNs.
+//! were sent again that were lost before the monitor. The size of a full segment must be known from the SYNs, or from the largest segments
+//! that did not push, where those came again and are as large as Ethernet takes.
+
+use std::ops::RangeInclusive;
 
 use super::writes::{LEAST_FULL, MOST_OPTIONS};
+
+/// Full segments over Ethernet and tunnels through it: no two smaller ones that an offload had merged are as large.
+const OVER_ETHERNET: RangeInclusive<u64> = 1_200..=1_460;
 
 /// A segment of new data in order, as the end of a write.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +54,8 @@ pub(super) struct Seams {
     is_open: bool,
     /// The largest segment that did not push: its sender had more to send.
     filled: u64,
+    /// It came again.
+    filled_again: bool,
     /// By how many bytes the segments since the last small one were smaller than full ones, for their options. When full segments are
     /// sent again in the place of which those are, so many bytes are left for a segment of their own.
     rest: u64,
@@ -67,8 +75,8 @@ impl Seams {
         if self.is_open {
             self.list.push(start);
         }
-        if !tail.pushes {
-            self.filled = self.filled.max(tail.bytes);
+        if !tail.pushes && tail.bytes >= self.filled {
+            (self.filled, self.filled_again) = (tail.bytes, tail.bytes == self.filled);
         }
         let is_rest = tail.bytes <= self.rest;
         self.is_open = is_free && !is_rest && tail.is_short(self.filled);
@@ -77,6 +85,29 @@ impl Seams {
             None if is_rest => self.rest - tail.bytes,
             None => 0,
         };
+    }
+
+    /// The payload of a full segment of an end whose largest segment was `largest`, by what has passed of it.
+    pub fn likely_full(&self, largest: u64) -> Option<u64> {
+        (self.filled_again && largest <= self.filled && OVER_ETHERNET.contains(&self.filled)).then_some(self.filled)
+    }
+
+    /// `missing` bytes did not pass, then a segment from the byte `start` on. If that left with what was before them, as is known or not, a
+    /// write that ended before them is told. The last of the missing segments ended one, too, if together they are smaller than a full one,
+    /// are no rest of others, and `has_room`: no window explains it.
+    pub fn skipped(&mut self, start: u64, missing: u64, tail: &Tail, is_known: bool, has_room: bool) {
+        if self.is_open && is_known {
+            self.list.push(start - missing);
+        }
+        self.is_open = false;
+        let Some(full) = tail.full(self.filled) else { return };
+        if missing + MOST_OPTIONS < full {
+            self.is_open = is_known && has_room && missing > self.rest;
+            self.rest = self.rest.saturating_sub(missing);
+        } else {
+            // Each of them may lack as much.
+            self.rest += MOST_OPTIONS * missing.div_ceil(full.saturating_sub(MOST_OPTIONS).max(1));
+        }
     }
 
     /// Whatever the latest segment looked like, it does not tell.
@@ -151,6 +182,22 @@ mod tests {
             [2 * FULL - more, 2 * FULL]
         );
         assert_eq!(seams(&[(FULL, true), (700, true), (12, true), (FULL, true)]), [FULL + 700, FULL + 712]);
+    }
+
+    #[test]
+    fn the_rest_of_full_segments_is_none_where_it_is_missing() {
+        let of = |missing: u64, before: u64| {
+            let mut seams = Seams::default();
+            seams.sent(0, &tail(before, false), true);
+            seams.skipped(before + missing, missing, &tail(FULL, false), true, true);
+            seams.sent(before + missing, &tail(FULL, false), true);
+            seams.sent(before + missing + FULL, &tail(30, true), true);
+            seams.sent(before + missing + FULL + 30, &tail(FULL, true), true);
+            seams.list
+        };
+        assert_eq!(of(100, FULL), [FULL + 100, 2 * FULL + 130]);
+        assert_eq!(of(12, FULL - 12), [2 * FULL + 30], "sent again beside a SACK block");
+        assert_eq!(of(FULL, FULL), NONE, "30 bytes may be of what is missing");
     }
 
     #[test]
