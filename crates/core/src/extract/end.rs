@@ -379,10 +379,13 @@ impl End {
             stamp,
             echo: seen.timestamps.map(|stamps| stamps.echo),
             waited: self.clock.waited(),
+            shortest: self.transit(),
             round_trip: self.transit().unwrap_or(0).saturating_add(peer.transit().unwrap_or(0)),
             shut_out: peer.reads.as_ref().is_some_and(|reads| reads.was_closed_since(self.last_data)),
             inside,
             tail: Tail { bytes: end - start, pushes: seen.flags.psh(), full },
+            heard: seen.acknowledgement,
+            closes: seen.flags.fin(),
         }
     }
 
@@ -504,9 +507,16 @@ impl End {
         self.note_congestion();
     }
 
-    /// An acknowledgement of it says that it has sent all of its data before `next`, some of which has not passed the monitor.
+    /// An acknowledgement of it says that it has sent all of its data before `next`, whether it has passed the monitor or not.
+    #[inline]
+    pub fn note_sent_before(&mut self, next: u64, peer: &End) {
+        if next > self.coverage.high() {
+            self.note_unseen(next, peer);
+        }
+    }
+
     #[cold]
-    pub fn note_unseen(&mut self, next: u64, peer: &End) {
+    fn note_unseen(&mut self, next: u64, peer: &End) {
         // Behind its FIN there is no more, and far numbers are of something else.
         if !self.fin && next - self.coverage.high() <= WINDOWS_PER_JUMP * LEAST_WINDOW {
             self.note_repair(next, false, peer);

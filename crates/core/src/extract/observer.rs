@@ -413,9 +413,7 @@ impl Observer {
             if start + 1 == own.acked && ack == peer.acked {
                 own.note_probe(peer.last_window);
             }
-            if start > own.coverage.high() {
-                own.note_unseen(start, peer);
-            }
+            own.note_sent_before(start, peer);
         }
         if let (Some(writes), Some(stamps)) = (&mut own.writes, seen.timestamps) {
             writes.echo(now, stamps.echo, own.clock.waited());
@@ -562,6 +560,14 @@ impl Observer {
         self.ends.iter().filter_map(End::transit).reduce(u64::saturating_add)
     }
 
+    fn class(&self, is_empty: bool, pattern: Pattern, complete: bool) -> Class {
+        match () {
+            () if is_empty => Class::NoData,
+            () if self.ends.iter().any(|end| end.packets == 0) => Class::OneWay,
+            () => Class::Replayable { pattern, complete },
+        }
+    }
+
     /// What the connection was. Nothing is left to observe afterwards. `missing` says what becomes of bytes that never
     /// passed.
     pub fn finish(&mut self, identity: Identity, missing: Missing) -> (Class, ConnectionVector) {
@@ -589,12 +595,7 @@ impl Observer {
         };
         let Found { adus, pauses, losses, read_pauses, delays } = adus::adus(&streams, pattern);
         let complete = self.ends.iter().any(|end| end.syn) && self.close != Close::NotSeen;
-        let class = match () {
-            () if adus.is_empty() => Class::NoData,
-            () if self.ends.iter().any(|end| end.packets == 0) => Class::OneWay,
-            () => Class::Replayable { pattern, complete },
-        };
-        let established = self.handshake.established();
+        let class = self.class(adus.is_empty(), pattern, complete);
         let endpoint = |side: Side, end: &End, missing: MissingBytes| Endpoint {
             host: None,
             port: None,
@@ -611,7 +612,9 @@ impl Observer {
                 .transit()
                 .or((identity.near == Some(side) && end.packets > 0).then_some(0))
                 .map(Duration::from_nanos),
-            lead_in: established
+            lead_in: self
+                .handshake
+                .established()
                 .and_then(|established| Some(end.runs.first_seen()?.saturating_sub(established)))
                 .map(Duration::from_nanos),
             fin_wait: (end.fin_seen != NEVER).then(|| Duration::from_nanos(end.fin_seen.saturating_sub(end.last_data))),
@@ -631,6 +634,7 @@ impl Observer {
             stated_loss_ppm: None,
             first_flight: end.flight.window().filter(|_| !self.handshake.is_repeated()),
             rate: end.rate(),
+            nagle: end.writes.as_ref().and_then(|writes| writes.nagle()),
             acks: end.acks.as_ref().map(|acks| acks.policy()),
             transits: end.transit().and_then(|_| end.undelayed.quantiles()),
         };

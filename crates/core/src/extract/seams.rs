@@ -92,6 +92,11 @@ impl Seams {
         (self.filled_again && largest <= self.filled && OVER_ETHERNET.contains(&self.filled)).then_some(self.filled)
     }
 
+    /// The largest segment that did not push.
+    pub fn filled(&self) -> u64 {
+        self.filled
+    }
+
     /// `missing` bytes did not pass, then a segment from the byte `start` on. If that left with what was before them, as is known or not, a
     /// write that ended before them is told. The last of the missing segments ended one, too, if together they are smaller than a full one,
     /// are no rest of others, and `has_room`: no window explains it.

@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 
 use super::clock::Waited;
+use super::nagle::{Followed, Nagle, Small};
 use super::seams::{Seams, Tail};
 use crate::wire::Timestamps;
 
@@ -152,7 +153,8 @@ pub(super) struct Sent {
     pub echo: Option<u32>,
     /// How long it waited on its way to the monitor, if its clock tells.
     pub waited: Option<Waited>,
-    /// The shortest round trip between both ends.
+    /// The shortest round trip between the monitor and the sender, and between both ends.
+    pub shortest: Option<u64>,
     pub round_trip: u64,
     /// The other end did not read, at some time since the data before.
     pub shut_out: bool,
@@ -160,6 +162,10 @@ pub(super) struct Sent {
     pub inside: bool,
     /// What tells whether it ends a write.
     pub tail: Tail,
+    /// What its sender has of the other end, as it says.
+    pub heard: u32,
+    /// It closes the stream.
+    pub closes: bool,
 }
 
 /// What tells the pauses of one end's program from those of its TCP and the network.
@@ -191,6 +197,7 @@ pub(super) struct Writes {
     closed: bool,
     candidates: Vec<Candidate>,
     seams: Seams,
+    nagle: Nagle,
 }
 
 impl Writes {
@@ -216,6 +223,7 @@ impl Writes {
             closed: false,
             candidates: Vec::new(),
             seams: Seams::after_first(first.ended_write, first.lacked),
+            nagle: Nagle::default(),
         }
     }
 
@@ -270,6 +278,7 @@ impl Writes {
     /// monitor, or not.
     pub fn lost(&mut self, high: u64, had_passed: bool) {
         self.repaired_at = self.repaired_at.max(high);
+        self.nagle.forget();
         self.allowed = 0;
         self.ran_dry = false;
         if !had_passed {
@@ -279,6 +288,16 @@ impl Writes {
 
     /// New data passed in order, of which it is known how large full segments are, or nothing tells.
     fn passed_in_order(&mut self, sent: &Sent) {
+        if sent.tail.is_short(self.seams.filled()) && sent.acked >= self.repaired_at {
+            let small = Small { end: sent.end, heard: sent.heard, closes: sent.closes };
+            let mut nagle = self.nagle;
+            match self.has_room_for_full(sent) {
+                true => nagle.sent(small, |before| self.followed(before, sent)),
+                // A window may have cut it, and hold the next one back.
+                false => nagle.forget(),
+            }
+            self.nagle = nagle;
+        }
         self.passed_beyond(sent, self.is_first_copy(sent));
     }
 
@@ -388,6 +407,31 @@ impl Writes {
         self.closed = false;
     }
 
+    /// How `sent` follows the acknowledgement of all bytes before `end`.
+    fn followed(&self, end: u64, sent: &Sent) -> Followed {
+        let Some((transit, shortest)) = self.transits.short().zip(sent.shortest) else { return Followed::Unknown };
+        let waited = sent.waited.unwrap_or_default();
+        // What passed later cannot have reached the sender before it sent this.
+        let known_by = sent.now.saturating_sub(shortest.min(transit) / 10 * 7);
+        let known = self.heard.iter().rev().find(|heard| heard.first_at <= known_by);
+        if known.is_some_and(|known| known.ack < end) {
+            return Followed::Before;
+        }
+        let is_first = |heard: &&Heard| heard.ack >= end;
+        match self.heard.iter().find(is_first).zip(self.heard.front()) {
+            // It is older than what is remembered.
+            Some((heard, oldest)) if heard.at == oldest.at && self.heard.len() == MOST_HEARD => Followed::Later,
+            Some((heard, _)) if sent.now - heard.at <= answered_within(transit, waited.most) => Followed::AtOnce,
+            Some(_) => Followed::Later,
+            None => Followed::Unknown,
+        }
+    }
+
+    /// Whether the sender holds small segments back, if that is clear.
+    pub fn nagle(&self) -> Option<bool> {
+        self.nagle.is_on()
+    }
+
     /// Whether the window that the sender knew of for certain when it sent `sent` let it send all bytes before `end`.
     fn window_had_room(&self, end: u64, sent: &Sent) -> bool {
         let Some(transit) = self.transits.short() else { return false };
@@ -406,6 +450,8 @@ impl Writes {
     fn explained(&self, sent: &Sent, transit: u64, waited: Waited) -> Option<u64> {
         // What passed later cannot have reached the sender before it sent this.
         let known_by = sent.now.saturating_sub(waited.least).saturating_sub(transit / 10 * 7);
+        // Beside the monitor times are as short as the packets themselves take.
+        let known_by = known_by.saturating_add(SHORTEST_PAUSE).min(sent.now);
         let heard = self.heard.iter().rev().find(|heard| heard.at <= known_by)?;
         let flight = sent.start.saturating_sub(heard.ack);
         let gap = sent.now - sent.before;

@@ -118,3 +118,23 @@ fn one_segment_whose_acknowledgement_waits_is_allowed() {
     t.a(340 * MS, 7241, 301, 1448);
     assert_eq!(pauses(t), [(7240, 150)]);
 }
+
+/// The acceptor is beside the monitor, and holds its last segment back until all before is acknowledged (Nagle).
+#[test]
+fn what_an_acknowledgement_lets_go_beside_the_monitor_is_none() {
+    let mut t = Transcript::new();
+    t.tick = MS;
+    t.flags(0, I, 0, 0, 0, Flags::SYN);
+    t.flags(20, A, 0, 1, 0, Flags::SYN | Flags::ACK);
+    t.flags(40 * MS, I, 1, 1, 0, Flags::ACK);
+    t.i(40 * MS, 1, 1, 300);
+    t.a(40 * MS + 20, 1, 301, 0);
+    for n in 0..3 {
+        t.a(50 * MS, 1 + n * 1448, 301, 1448);
+    }
+    t.i(90 * MS, 301, 4345, 0);
+    t.a(90 * MS + 20, 4345, 301, 1448);
+    t.i(230 * MS, 301, 5793, 0);
+    t.flags(230 * MS + 13, A, 5793, 301, 300, Flags::ACK | Flags::PSH);
+    assert_eq!(pauses(t), []);
+}
