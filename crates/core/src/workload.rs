@@ -431,6 +431,9 @@ pub struct Endpoint {
     /// How fast it sends where it sends evenly and neither its window nor the network makes it, in bit/s of payload (methods A.13.5); `None`
     /// if it is not known to have a rate.
     pub rate: Option<u64>,
+    /// It holds a small segment back until what it sent before is acknowledged (Nagle's algorithm, methods A.13.1), or it does not; `None` if
+    /// too few of its segments tell.
+    pub nagle: Option<bool>,
     /// How it acknowledges; `None` if it sent no acknowledgement that tells.
     pub acks: Option<AckPolicy>,
     /// How its transit times were distributed; `None` with fewer than three samples.

@@ -29,6 +29,8 @@ pub(crate) const LARGE: u64 = 10 * 1_460;
 /// ADUs of one connection.
 const ADUS: u64 = 5;
 
+const NAGLE: &str = "Nagle's algorithm";
+
 const BBR_OVER_FULL: &str = "BBR over full drop-tail";
 
 /// How programs write large ADUs.
@@ -41,6 +43,8 @@ enum Writing {
     WithAPause,
     /// By [`PIECE`], every 140 to 260 ms: most are over before the next begins, and no window is ever full.
     InPieces,
+    /// By 20 to 1,000 bytes, every 0.1 to 100 ms.
+    Small,
 }
 
 /// Four segments.
@@ -99,7 +103,7 @@ fn bucket(rate: u64) -> Option<BucketConfig> {
 const FULL: Limit = Limit::Packets(200);
 
 /// Everything that looks like a pause and is none.
-pub(crate) const CONDITIONS: [Condition; 24] = [
+pub(crate) const CONDITIONS: [Condition; 25] = [
     Condition { name: "free", make: |_| {}, up_only: false },
     Condition { name: "1 % loss", make: |config| lossy_link(config, 0.01), up_only: false },
     Condition { name: "3 % loss", make: |config| lossy_link(config, 0.03), up_only: false },
@@ -186,6 +190,7 @@ pub(crate) const CONDITIONS: [Condition; 24] = [
         up_only: true,
     },
     Condition { name: "windows of 8 KB", make: |_| {}, up_only: false },
+    Condition { name: NAGLE, make: |_| {}, up_only: false },
     Condition {
         name: "bursts of Linux over full drop-tail",
         make: |config| {
@@ -234,6 +239,7 @@ fn programs(
             window_scale: Some(7),
             max_window: Some(condition.window()),
             min_transit: Some(transit),
+            nagle: (condition.name == NAGLE).then_some(true),
             ..Endpoint::default()
         };
         let large = if condition.up_only || id.is_multiple_of(2) { Side::Initiator } else { Side::Acceptor };
@@ -249,7 +255,8 @@ fn programs(
         };
         for _ in 0..ADUS {
             for side in Side::BOTH {
-                let bytes = if side == large || both { log_uniform(&mut stream, 15e3, 400e3) as u64 } else { 300 };
+                let [least, most] = if writing == Writing::Small { [2e3, 20e3] } else { [15e3, 400e3] };
+                let bytes = if side == large || both { log_uniform(&mut stream, least, most) as u64 } else { 300 };
                 let wait = Some(Duration::from_secs_f64(log_uniform(&mut stream, 1e-3, 2.0)));
                 let before = vector.bytes(side);
                 if side == large && writing == Writing::WithAPause {
@@ -261,6 +268,14 @@ fn programs(
                     for piece in 1..=(bytes - 1) / PIECE {
                         let length = Duration::from_nanos((2e8 * (0.7 + 0.6 * stream.uniform())) as u64);
                         vector.pauses[side].push(Pause { after_bytes: before + piece * PIECE, length, heard: None });
+                    }
+                }
+                if side == large && writing == Writing::Small {
+                    let mut at = log_uniform(&mut stream, 20.0, 1e3) as u64;
+                    while at < bytes {
+                        let length = Duration::from_nanos(log_uniform(&mut stream, 1e5, 1e8) as u64);
+                        vector.pauses[side].push(Pause { after_bytes: before + at, length, heard: None });
+                        at += log_uniform(&mut stream, 20.0, 1e3) as u64;
                     }
                 }
                 vector.adus.push(Adu {
@@ -290,6 +305,8 @@ struct Found {
     short: [u64; 2],
     /// Pauses found where no program paused.
     wrong: u64,
+    /// Ends that are found to have Nagle's algorithm, and not to have it.
+    nagle: [u64; 2],
 }
 
 impl Recorder for Found {
@@ -298,6 +315,9 @@ impl Recorder for Found {
     fn record(&mut self, record: Record<'_>) -> Result<(), Infallible> {
         let Record::Connection { original, ended, monitor: Some(seen), .. } = record else { return Ok(()) };
         for side in Side::BOTH {
+            for (count, is_on) in self.nagle.iter_mut().zip([true, false]) {
+                *count += u64::from(seen.ends[side].nagle == Some(is_on));
+            }
             let mut end = 0;
             let mut found: BTreeMap<u64, Duration> = BTreeMap::new();
             let mut pauses = seen.pauses[side].iter().peekable();
@@ -355,10 +375,42 @@ pub(crate) const PROFILES: [(&str, Profile); 3] =
 
 const SOURCE: &str = "methods A.13.1";
 
+/// Programs that write by little: which ends are found to hold small segments back.
+fn small_writes(adus: u64, places: &[(&str, f64)]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let is = |condition: &&Condition, name: &str| condition.name == name;
+    let free = |condition: &&Condition| is(condition, "free");
+    let nagle = |condition: &&Condition| is(condition, NAGLE);
+    for (name, profile) in PROFILES {
+        let (mut with, mut without) = ([0; 2], [0; 2]);
+        for (_, share) in places {
+            let play = |condition: &Condition| play(condition, &tcp::Config::of(profile), *share, adus, Writing::Small);
+            for (sum, condition) in
+                [(&mut with, CONDITIONS.iter().find(nagle)), (&mut without, CONDITIONS.iter().find(free))]
+            {
+                let found = condition.map(play).unwrap_or_default();
+                sum.iter_mut().zip(found.nagle).for_each(|(sum, found)| *sum += found);
+            }
+        }
+        let all = adus / ADUS * places.len() as u64;
+        let share = |part: u64| part as f64 / all as f64;
+        let what = format!("{name}, {all} ends that write by little with Nagle's algorithm: share found to have it");
+        rows.push(Row::new(GROUP, what, SOURCE, Expected::AtLeast(0.9), share(with[0])));
+        let what = format!("{name}, the same ends: found not to have it");
+        rows.push(Row::new(GROUP, what, SOURCE, Expected::Exactly(0.0), with[1] as f64));
+        let what = format!("{name}, {all} ends that write by little without it: found to have it");
+        rows.push(Row::new(GROUP, what, SOURCE, Expected::Exactly(0.0), without[0] as f64));
+        let what = format!("{name}, the same ends: share found not to have it");
+        rows.push(Row::new(GROUP, what, "no bar", Expected::AtLeast(0.5), share(without[1])));
+    }
+    rows
+}
+
 pub(crate) fn rows(effort: Effort) -> Vec<Row> {
     let full = effort == Effort::Full;
     let (adus, places) = if full { (4_000, &PLACES[..]) } else { (300, &PLACES[1..2]) };
     let mut rows = Vec::new();
+    let mut nagle = 0;
     let both =
         CONDITIONS.iter().filter(|condition| !condition.up_only).map(|condition| (condition, Writing::BothAtOnce));
     let conditions = CONDITIONS.iter().map(|condition| (condition, Writing::AtOnce)).chain(both);
@@ -370,6 +422,7 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
                 let found = play(condition, &tcp::Config::of(*profile), *share, adus, writing);
                 all.large += found.large;
                 all.wrong = all.wrong.saturating_add(found.wrong);
+                nagle += if condition.name == NAGLE { 0 } else { found.nagle[0] };
             }
         }
         let ours = all.wrong as f64 * 1e3 / all.large as f64;
@@ -385,6 +438,9 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
         });
         rows.push(Row { departs, ..row });
     }
+    let name = "ends without Nagle's algorithm that write at once, under all conditions: found to have it";
+    rows.push(Row::new(GROUP, name, SOURCE, Expected::Exactly(0.0), nagle as f64));
+    rows.extend(small_writes(if full { adus / 4 } else { adus / 10 }, places));
     let free = &CONDITIONS[0];
     let writings = [(Writing::WithAPause, "", adus), (Writing::InPieces, " in pieces", adus / 10)];
     for (writing, how, adus) in writings {

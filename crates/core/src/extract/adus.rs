@@ -308,7 +308,10 @@ fn pauses(streams: &PerSide<Stream<'_>>, adus: &[Placed]) -> PerSide<Vec<Pause>>
             let after_bytes = place.before + place.within;
             (is_one && place.within < place.bytes).then_some(Pause { after_bytes, length, heard })
         };
-        placed.filter_map(pause).collect()
+        let mut pauses: Vec<Pause> = placed.filter_map(pause).collect();
+        // Where bytes are missing that are not replayed, nothing is between two writes.
+        pauses.dedup_by(|later, first| later.is_seam() && later.after_bytes == first.after_bytes);
+        pauses
     };
     PerSide { initiator: of(Side::Initiator), acceptor: of(Side::Acceptor) }
 }

@@ -351,16 +351,52 @@ impl End {
         self.note_rate(passed, inside, peer);
     }
 
+    /// New data passed, but not right behind all that had passed, up to `high`: some is missing before it, or it fills what was.
+    #[cold]
+    pub fn note_out_of_order(&mut self, passed: &Passed, seen: &Seen, high: u64, peer: &End) {
+        let sent = self.sent(passed, seen, true, peer);
+        self.note_repair(passed.end.max(high), false, peer);
+        let writes = self.writes(peer);
+        if let Some(missing) = passed.start.checked_sub(high).filter(|missing| *missing > 0) {
+            writes.skipped(&sent, missing);
+        } else if passed.end > high {
+            // It was cut anew.
+            writes.sends_again();
+        }
+    }
+
+    /// A segment as the pauses of its program need it.
+    fn sent(&self, passed: &Passed, seen: &Seen, inside: bool, peer: &End) -> writes::Sent {
+        let Passed { start, end, at: now, .. } = *passed;
+        let stamp = seen.timestamps.map(|stamps| stamps.value);
+        let full = self.full_segment(peer, stamp.is_some());
+        writes::Sent {
+            start,
+            end,
+            now,
+            acked: self.acked,
+            before: self.last_data,
+            stamp,
+            echo: seen.timestamps.map(|stamps| stamps.echo),
+            waited: self.clock.waited(),
+            shortest: self.transit(),
+            round_trip: self.transit().unwrap_or(0).saturating_add(peer.transit().unwrap_or(0)),
+            shut_out: peer.reads.as_ref().is_some_and(|reads| reads.was_closed_since(self.last_data)),
+            inside,
+            tail: Tail { bytes: end - start, pushes: seen.flags.psh(), full },
+            heard: seen.acknowledgement,
+            closes: seen.flags.fin(),
+        }
+    }
+
     /// The same data, as the pauses of its program need it.
     fn note_write(&mut self, passed: &Passed, seen: &Seen, inside: bool, peer: &End) {
-        let round_trip = self.transit().unwrap_or(0).saturating_add(peer.transit().unwrap_or(0));
-        let Passed { start, end, at: now, .. } = *passed;
+        let sent = self.sent(passed, seen, inside, peer);
+        let writes::Sent { start, end, now, stamp, tail, .. } = sent;
         let since = self.clock.since();
-        let stamp = seen.timestamps.map(|stamps| stamps.value);
-        let tail =
-            Tail { bytes: end - start, pushes: seen.flags.psh(), full: self.full_segment(peer, stamp.is_some()) };
         if self.data_segments < 2 {
-            self.first = First { bytes: end - start, stamp, since, ended_write: tail.is_short(0) };
+            let (ended_write, lacked) = (tail.is_short(0), tail.lacks(0).unwrap_or(0));
+            self.first = First { bytes: end - start, at: now, stamp, since, ended_write, lacked };
             return;
         }
         if stamp.is_some() {
@@ -368,19 +404,6 @@ impl End {
             let delays = self.delays.get_or_insert_with(|| Box::new(Delays::new(start - first.bytes, first.since)));
             delays.passed(start, since, self.clock.known_tick());
         }
-        let sent = writes::Sent {
-            start,
-            end,
-            now,
-            acked: self.acked,
-            before: self.last_data,
-            stamp,
-            waited: self.clock.waited(),
-            round_trip,
-            shut_out: peer.reads.as_ref().is_some_and(|reads| reads.was_closed_since(self.last_data)),
-            inside,
-            tail,
-        };
         self.writes(peer).sent(&sent);
     }
 
@@ -477,11 +500,28 @@ impl End {
         delays.map(|(delays, transit)| delays.finish(&self.clock, transit, self.min_transit_since)).unwrap_or_default()
     }
 
-    /// Something of its data up to `high` was lost or overtaken.
-    pub fn note_repair(&mut self, high: u64, peer: &End) {
-        self.writes(peer).lost(high);
+    /// Something of its data up to `high` was lost or overtaken, which `had_passed` before, or not.
+    pub fn note_repair(&mut self, high: u64, had_passed: bool, peer: &End) {
+        self.writes(peer).lost(high, had_passed);
         self.flight.lost();
         self.note_congestion();
+    }
+
+    /// An acknowledgement of it says that it has sent all of its data before `next`, whether it has passed the monitor or not.
+    #[inline]
+    pub fn note_sent_before(&mut self, next: u64, peer: &End) {
+        if next > self.coverage.high() {
+            self.note_unseen(next, peer);
+        }
+    }
+
+    #[cold]
+    fn note_unseen(&mut self, next: u64, peer: &End) {
+        // Behind its FIN there is no more, and far numbers are of something else.
+        if !self.fin && next - self.coverage.high() <= WINDOWS_PER_JUMP * LEAST_WINDOW {
+            self.note_repair(next, false, peer);
+            self.writes(peer).sends_again();
+        }
     }
 
     /// Round trips between the monitor and the end at present.

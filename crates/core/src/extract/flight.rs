@@ -20,6 +20,9 @@ const LONGEST_PART: u64 = 3;
 /// The gap behind a flight is longer than this many times the longest gap inside it, and than the one after it.
 const LONGER_GAP: u64 = 2;
 
+/// The headers of TCP and IP are no shorter: a slow link takes as long for a small segment as its packet has bytes.
+const LEAST_HEADERS: u64 = 40;
+
 /// One segment behind the gap may be a retransmission. An acknowledgement that releases data releases more, because the window grows.
 const RELEASED: u8 = 2;
 
@@ -75,9 +78,10 @@ pub(super) struct Passing {
     transits: Transits,
     /// How long nothing passed behind the flight.
     gap: u64,
-    /// Segments behind the flight, and when the last of them passed.
+    /// Segments behind the flight, when the last of them passed, and the bytes of the first.
     released: u8,
     released_at: u64,
+    released_bytes: u64,
 }
 
 /// What a segment says of the flight before it.
@@ -179,6 +183,7 @@ impl Passing {
             gap: 0,
             released: 0,
             released_at: 0,
+            released_bytes: 0,
         }
     }
 
@@ -216,15 +221,20 @@ impl Passing {
             {
                 return Finding::Paced;
             }
-            self.gap = gap;
+            (self.gap, self.released_bytes) = (gap, bytes);
         } else if sent.now - self.released_at > (latest - earliest).saturating_add(SLACK) {
             return Finding::NotFull;
-        } else if self.gap <= LONGER_GAP.saturating_mul(sent.now - self.released_at) {
+        } else if self.gap <= LONGER_GAP.saturating_mul(self.as_if_alike(sent.now - self.released_at, bytes)) {
             // Beside a receiver behind a slow link, all segments are as far apart as the link takes for one.
             return Finding::Paced;
         }
         (self.released, self.released_at) = (self.released + 1, sent.now);
         if self.released < RELEASED { Finding::Open } else { Finding::Window }
+    }
+
+    /// How far behind the first released segment one of `bytes` would pass if it were as large, where a slow link is between them.
+    fn as_if_alike(&self, gap: u64, bytes: u64) -> u64 {
+        gap.saturating_mul(self.released_bytes + LEAST_HEADERS) / (bytes + LEAST_HEADERS)
     }
 
     /// Whether the last segment was a full one: a smaller one ends a write, or was held back until everything was acknowledged (Nagle).
@@ -357,6 +367,22 @@ mod tests {
             sender.sends(141, &[MSS; 2]);
         };
         assert_eq!(of(&paced), None);
+    }
+
+    /// All of a response of two segments and a half were sent at once; the link in front of the monitor takes 2.4 ms for a full packet.
+    #[test]
+    fn a_short_segment_behind_a_slow_link_shows_no_window() {
+        for (last, expected) in [(2_800, None), (2_410, Some(MSS))] {
+            let mut flight = Flight::default();
+            for (at, start, bytes) in [(0, 0, MSS), (2_400, MSS, MSS), (last, 2 * MSS, 120)] {
+                let (now, end, inside) = (at * 1_000, start + bytes, start > 0);
+                flight.sent(&Sent { start, end, now, before: 0, inside, mss: MSS, min_rtt: None });
+                if flight.awaits(end) {
+                    flight.acknowledged(now, Some((2 * MS, 2 * MS)));
+                }
+            }
+            assert_eq!(flight.window(), expected, "{last}");
+        }
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod gaps;
 mod key;
 mod merger;
 mod monitor;
+mod nagle;
 mod observer;
 mod offload;
 mod options;

@@ -413,6 +413,7 @@ impl Observer {
             if start + 1 == own.acked && ack == peer.acked {
                 own.note_probe(peer.last_window);
             }
+            own.note_sent_before(start, peer);
         }
         if let (Some(writes), Some(stamps)) = (&mut own.writes, seen.timestamps) {
             writes.echo(now, stamps.echo, own.clock.waited());
@@ -519,7 +520,7 @@ impl Observer {
                 return Arrival::default();
             }
             own.data_segments = own.data_segments.saturating_add(1);
-            own.note_repair(high, peer);
+            own.note_repair(high, true, peer);
             let (situation, original) = (own.situation(min_rtt), own.timed.passing_of(start, end));
             if own.recovery().duplicate(passed, original, &situation) != Duplicate::Copy {
                 own.repeated = true;
@@ -531,7 +532,7 @@ impl Observer {
         if start == high && late.is_none() {
             own.note_in_order(&passed, seen, inside, peer, min_rtt);
         } else {
-            own.note_repair(end.max(high), peer);
+            own.note_out_of_order(&passed, seen, high, peer);
         }
         if let Some((hole, opened)) = late {
             let late = Late { passed, hole, lag: now - opened, before_capture: start < first_seen };
@@ -557,6 +558,14 @@ impl Observer {
 
     fn min_rtt(&self) -> Option<u64> {
         self.ends.iter().filter_map(End::transit).reduce(u64::saturating_add)
+    }
+
+    fn class(&self, is_empty: bool, pattern: Pattern, complete: bool) -> Class {
+        match () {
+            () if is_empty => Class::NoData,
+            () if self.ends.iter().any(|end| end.packets == 0) => Class::OneWay,
+            () => Class::Replayable { pattern, complete },
+        }
     }
 
     /// What the connection was. Nothing is left to observe afterwards. `missing` says what becomes of bytes that never
@@ -586,12 +595,7 @@ impl Observer {
         };
         let Found { adus, pauses, losses, read_pauses, delays } = adus::adus(&streams, pattern);
         let complete = self.ends.iter().any(|end| end.syn) && self.close != Close::NotSeen;
-        let class = match () {
-            () if adus.is_empty() => Class::NoData,
-            () if self.ends.iter().any(|end| end.packets == 0) => Class::OneWay,
-            () => Class::Replayable { pattern, complete },
-        };
-        let established = self.handshake.established();
+        let class = self.class(adus.is_empty(), pattern, complete);
         let endpoint = |side: Side, end: &End, missing: MissingBytes| Endpoint {
             host: None,
             port: None,
@@ -608,7 +612,9 @@ impl Observer {
                 .transit()
                 .or((identity.near == Some(side) && end.packets > 0).then_some(0))
                 .map(Duration::from_nanos),
-            lead_in: established
+            lead_in: self
+                .handshake
+                .established()
                 .and_then(|established| Some(end.runs.first_seen()?.saturating_sub(established)))
                 .map(Duration::from_nanos),
             fin_wait: (end.fin_seen != NEVER).then(|| Duration::from_nanos(end.fin_seen.saturating_sub(end.last_data))),
@@ -628,6 +634,7 @@ impl Observer {
             stated_loss_ppm: None,
             first_flight: end.flight.window().filter(|_| !self.handshake.is_repeated()),
             rate: end.rate(),
+            nagle: end.writes.as_ref().and_then(|writes| writes.nagle()),
             acks: end.acks.as_ref().map(|acks| acks.policy()),
             transits: end.transit().and_then(|_| end.undelayed.quantiles()),
         };
@@ -815,7 +822,7 @@ fn note_ack(own: &mut End, peer: &mut End, now: u64, seen: &Seen) -> u64 {
         }
         peer.duplicate_acks = peer.duplicate_acks.saturating_add(1);
         if let Some(writes) = &mut peer.writes {
-            writes.lost(peer.coverage.high());
+            writes.lost(peer.coverage.high(), !peer.coverage.has_hole_above(peer.acked));
         }
         peer.note_congestion();
         if peer.duplicate_acks == ASKING {

@@ -79,7 +79,10 @@ struct Run {
     waited: (u64, u64),
     tick: u64,
     round_trip: u64,
-    /// The smallest window that the receiver offered.
+    /// Since when the receiver's window has had room, by the steepness known then: first byte of that segment, and when it passed.
+    roomy: u64,
+    roomy_at: u64,
+    /// The smallest window that the receiver has offered since.
     window: u64,
     /// When an acknowledgement showed last that nothing waits behind the monitor.
     shown_at: u64,
@@ -182,6 +185,8 @@ impl Run {
             waited: (waited.most, waited.most),
             tick,
             round_trip,
+            roomy: start,
+            roomy_at: now,
             window,
             shown_at: now,
         };
@@ -202,8 +207,13 @@ impl Run {
             return false;
         }
         let (mut least, mut most) = (self.least, self.most);
+        let (mut roomy, mut roomy_at, mut smallest) = (self.roomy, self.roomy_at, self.window.min(window));
         if time > 0 {
             let steepness = (start - self.start) as f64 / time as f64;
+            if !has_room(window, steepness * round_trip as f64, largest) {
+                // Receivers make their windows larger while data comes.
+                (roomy, roomy_at, smallest) = (start, now, u64::MAX);
+            }
             let band = band(steepness, largest) / time as f64;
             (least, most) = (least.max(steepness - band), most.min(steepness + band));
         }
@@ -218,7 +228,9 @@ impl Run {
             waited,
             tick: self.tick.max(tick),
             round_trip,
-            window: self.window.min(window),
+            roomy,
+            roomy_at,
+            window: smallest,
             ..*self
         };
         true
@@ -226,7 +238,7 @@ impl Run {
 
     /// What was sent evenly if the run is long enough to show it.
     fn even(&self, largest: u64, is_lossy: bool) -> Option<Even> {
-        let even = Even { bytes: self.last - self.start, time: self.last_at - self.start_at };
+        let even = Even { bytes: self.last - self.roomy, time: self.last_at - self.roomy_at };
         if even.bytes == 0 || even.time == 0 || (is_lossy && even.time < LEAST_AFTER_LOSS) {
             return None;
         }
@@ -235,9 +247,13 @@ impl Run {
         let unseen = steepness * (SLACK + self.tick + self.round_trip / SHARE) as f64 / segment;
         let is_long = even.time as f64 >= round_trip * (LEAST_ROUND_TRIPS + FOR_EACH_UNSEEN * unseen);
         let is_narrow = on_the_way >= WIDTHS_ON_THE_WAY * 2.0 * band(steepness, largest);
-        let has_room = self.window as f64 >= FITTING * on_the_way + SPARE * segment;
-        (is_long && is_narrow && has_room).then_some(even)
+        (is_long && is_narrow && has_room(self.window, on_the_way, largest)).then_some(even)
     }
+}
+
+/// Whether a receiver's window lets more pass than what is on the way in a round trip.
+fn has_room(window: u64, on_the_way: f64, largest: u64) -> bool {
+    window as f64 >= FITTING * on_the_way + SPARE * largest as f64
 }
 
 /// How far the bytes that have passed may be from a straight line of this steepness: by a segment, and by what a host hands its device at
@@ -271,6 +287,11 @@ mod tests {
     impl Sender {
         /// A segment passes that `waited` before the monitor, and an acknowledgement of one that waited `behind` it.
         fn sends(&mut self, micros: u64, waited: u64, behind: u64) {
+            self.sends_to(1 << 20, micros, waited, behind);
+        }
+
+        /// The same to a receiver with this window.
+        fn sends_to(&mut self, window: u64, micros: u64, waited: u64, behind: u64) {
             let now = micros * 1_000;
             let waited = Waited { least: waited.saturating_sub(MS), most: waited };
             let (start, end) = (self.sent, self.sent + MSS);
@@ -283,7 +304,7 @@ mod tests {
                 tick: MS,
                 watched: now,
                 round_trip: ROUND_TRIP,
-                window: 1 << 20,
+                window,
                 inside: start > 0,
             });
             self.rates.acknowledged(now, behind, 0);
@@ -315,6 +336,17 @@ mod tests {
     fn few_round_trips_and_few_segments_tell_nothing() {
         assert_eq!(paced(300, 2_000).rate(), None, "15 round trips");
         assert_eq!(paced(600, 20_000).rate(), None, "two segments a round trip");
+    }
+
+    /// 20 segments are on the way, and the window of a receiver has room for 27.
+    #[test]
+    fn a_rate_shows_while_the_window_has_room() {
+        for (few, expected) in [(0, true), (50, true), (400, false), (600, false)] {
+            let mut sender = Sender::default();
+            let window = |n| if n < few { 27 * MSS } else { 40 * MSS };
+            (0..600).for_each(|n| sender.sends_to(window(n), n * 2_000, 0, 0));
+            assert_eq!(sender.rate().is_some(), expected, "{few}");
+        }
     }
 
     #[test]

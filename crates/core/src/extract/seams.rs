@@ -5,10 +5,16 @@
 //! and makes the other end acknowledge less often.
 //!
 //! Nothing else may explain the smaller segment. It was not cut to a window, it was not repaired, its sender has no smaller segments
-//! for full ones, it was no piece of what an offload had merged, and it is not what SACK blocks left no room for when a full segment
-//! was sent again that was lost before the monitor. The size of a full segment must be known from the SYNs.
+//! for full ones, it was no piece of what an offload had merged, and it is not what SACK blocks left no room for when full segments
+//! were sent again that were lost before the monitor. The size of a full segment must be known from the SYNs, or from the largest segments
+//! that did not push, where those came again and are as large as Ethernet takes.
+
+use std::ops::RangeInclusive;
 
 use super::writes::{LEAST_FULL, MOST_OPTIONS};
+
+/// Full segments over Ethernet and tunnels through it: no two smaller ones that an offload had merged are as large.
+const OVER_ETHERNET: RangeInclusive<u64> = 1_200..=1_460;
 
 /// A segment of new data in order, as the end of a write.
 #[derive(Clone, Copy, Debug)]
@@ -22,22 +28,22 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Whether a larger segment would have passed if its sender had had more to send, where the sender fills segments of `filled` bytes.
-    pub fn is_short(&self, filled: u64) -> bool {
-        let full = match self.full {
-            // The path takes smaller segments than the ends do.
-            Some(full) if filled > 0 && filled + MOST_OPTIONS < full => filled.max(LEAST_FULL),
-            Some(full) => full,
-            None => return false,
-        };
-        self.pushes && self.bytes + MOST_OPTIONS < full
+    /// The payload of a full segment, where the sender fills segments of `filled` bytes.
+    fn full(&self, filled: u64) -> Option<u64> {
+        let full = self.full?;
+        // The path may take smaller segments than the ends do.
+        Some(if filled > 0 && filled + MOST_OPTIONS < full { filled.max(LEAST_FULL) } else { full })
     }
 
-    /// Whether this is what SACK blocks left no room for when a segment that filled the path was sent again: `before` of its bytes
-    /// came in the segment before.
-    fn is_rest(&self, before: u64) -> bool {
-        let is_whole = self.full.is_some_and(|full| before + self.bytes + MOST_OPTIONS >= full);
-        self.bytes <= MOST_OPTIONS && is_whole
+    /// Whether a larger segment would have passed if its sender had had more to send, where the sender fills segments of `filled` bytes.
+    pub fn is_short(&self, filled: u64) -> bool {
+        self.pushes && self.full(filled).is_some_and(|full| self.bytes + MOST_OPTIONS < full)
+    }
+
+    /// How many bytes it is smaller than a full one, if that may be for its options.
+    pub fn lacks(&self, filled: u64) -> Option<u8> {
+        let lacks = self.full(filled)?.saturating_sub(self.bytes);
+        (lacks <= MOST_OPTIONS).then_some(lacks as u8)
     }
 }
 
@@ -48,16 +54,19 @@ pub(super) struct Seams {
     is_open: bool,
     /// The largest segment that did not push: its sender had more to send.
     filled: u64,
-    /// The payload bytes of the latest segment.
-    before: u64,
+    /// It came again.
+    filled_again: bool,
+    /// By how many bytes the segments since the last small one were smaller than full ones, for their options. When full segments are
+    /// sent again in the place of which those are, so many bytes are left for a segment of their own.
+    rest: u64,
     /// The first byte of each write that followed another at once.
     list: Vec<u64>,
 }
 
 impl Seams {
-    /// After the end's first data segment, which ended a write or did not.
-    pub fn after_first(is_over: bool) -> Seams {
-        Seams { is_open: is_over, ..Seams::default() }
+    /// After the end's first data segment, which ended a write or did not, and lacked so many bytes (see [`Tail::lacks`]).
+    pub fn after_first(is_over: bool, lacked: u8) -> Seams {
+        Seams { is_open: is_over, rest: lacked.into(), ..Seams::default() }
     }
 
     /// New data passed in order from the byte `start` on; `is_free` if no window and no repair explains the size of the segment.
@@ -66,11 +75,44 @@ impl Seams {
         if self.is_open {
             self.list.push(start);
         }
-        if !tail.pushes {
-            self.filled = self.filled.max(tail.bytes);
+        if !tail.pushes && tail.bytes >= self.filled {
+            (self.filled, self.filled_again) = (tail.bytes, tail.bytes == self.filled);
         }
-        self.is_open = is_free && !tail.is_rest(self.before) && tail.is_short(self.filled);
-        self.before = tail.bytes;
+        let is_rest = tail.bytes <= self.rest;
+        self.is_open = is_free && !is_rest && tail.is_short(self.filled);
+        self.rest = match tail.lacks(self.filled) {
+            Some(lacks) => self.rest + u64::from(lacks),
+            None if is_rest => self.rest - tail.bytes,
+            None => 0,
+        };
+    }
+
+    /// The payload of a full segment of an end whose largest segment was `largest`, by what has passed of it.
+    pub fn likely_full(&self, largest: u64) -> Option<u64> {
+        (self.filled_again && largest <= self.filled && OVER_ETHERNET.contains(&self.filled)).then_some(self.filled)
+    }
+
+    /// The largest segment that did not push.
+    pub fn filled(&self) -> u64 {
+        self.filled
+    }
+
+    /// `missing` bytes did not pass, then a segment from the byte `start` on. If that left with what was before them, as is known or not, a
+    /// write that ended before them is told. The last of the missing segments ended one, too, if together they are smaller than a full one,
+    /// are no rest of others, and `has_room`: no window explains it.
+    pub fn skipped(&mut self, start: u64, missing: u64, tail: &Tail, is_known: bool, has_room: bool) {
+        if self.is_open && is_known {
+            self.list.push(start - missing);
+        }
+        self.is_open = false;
+        let Some(full) = tail.full(self.filled) else { return };
+        if missing + MOST_OPTIONS < full {
+            self.is_open = is_known && has_room && missing > self.rest;
+            self.rest = self.rest.saturating_sub(missing);
+        } else {
+            // Each of them may lack as much.
+            self.rest += MOST_OPTIONS * missing.div_ceil(full.saturating_sub(MOST_OPTIONS).max(1));
+        }
     }
 
     /// Whatever the latest segment looked like, it does not tell.
@@ -130,17 +172,37 @@ mod tests {
         assert_eq!(seams(&cut), [1_499, 1_799], "segments below 536 bytes are never full");
     }
 
-    /// 1,448 bytes that were lost, sent again beside a SACK block.
+    /// Segments of 1,448 bytes that were lost, sent again beside SACK blocks.
     #[test]
-    fn the_rest_of_a_full_segment_is_no_write() {
+    fn the_rest_of_full_segments_is_no_write() {
         assert_eq!(seams(&[(FULL, true), (FULL - 12, true), (12, true), (FULL, true)]), NONE);
         assert_eq!(seams(&[(FULL - 12, true), (FULL - 20, true), (8, true), (FULL, true)]), NONE);
+        assert_eq!(seams(&[(FULL - 28, false), (FULL, false), (FULL - 12, false), (40, true), (FULL, true)]), NONE);
+        assert_eq!(seams(&[(FULL - 20, false), (8, false), (12, true), (FULL, true)]), NONE);
+        assert_eq!(seams(&[(FULL - 12, false), (FULL - 12, false), (25, true), (FULL, true)]), [2 * FULL + 1]);
+        assert_eq!(seams(&[(FULL - 12, false), (12, true), (12, true), (FULL, true)]), [FULL + 12], "told once");
         let more = MOST_OPTIONS + 1;
         assert_eq!(
             seams(&[(FULL, true), (FULL - more, true), (more, true), (FULL, true)]),
             [2 * FULL - more, 2 * FULL]
         );
         assert_eq!(seams(&[(FULL, true), (700, true), (12, true), (FULL, true)]), [FULL + 700, FULL + 712]);
+    }
+
+    #[test]
+    fn the_rest_of_full_segments_is_none_where_it_is_missing() {
+        let of = |missing: u64, before: u64| {
+            let mut seams = Seams::default();
+            seams.sent(0, &tail(before, false), true);
+            seams.skipped(before + missing, missing, &tail(FULL, false), true, true);
+            seams.sent(before + missing, &tail(FULL, false), true);
+            seams.sent(before + missing + FULL, &tail(30, true), true);
+            seams.sent(before + missing + FULL + 30, &tail(FULL, true), true);
+            seams.list
+        };
+        assert_eq!(of(100, FULL), [FULL + 100, 2 * FULL + 130]);
+        assert_eq!(of(12, FULL - 12), [2 * FULL + 30], "sent again beside a SACK block");
+        assert_eq!(of(FULL, FULL), NONE, "30 bytes may be of what is missing");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::{Boundaries, Class, Identity, Missing, Observer, Seen};
 
 mod answers;
 mod losses;
+mod nagle;
 mod pauses;
 mod rates;
 mod reads;

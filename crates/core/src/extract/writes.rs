@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 
 use super::clock::Waited;
+use super::nagle::{Followed, Nagle, Small};
 use super::seams::{Seams, Tail};
 use crate::wire::Timestamps;
 
@@ -80,8 +81,9 @@ struct Heard {
     ack: u64,
     /// One past the last byte that they let the sender send.
     edge: u64,
-    /// The clock of the first.
+    /// The clock of the first, and of the last.
     value: Option<u32>,
+    last_value: Option<u32>,
 }
 
 /// What a packet tells the sender of what it sent, or may send.
@@ -125,11 +127,15 @@ struct Candidate {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct First {
     pub bytes: u64,
+    /// When it passed.
+    pub at: u64,
     pub stamp: Option<u32>,
     /// [`Clock::since`](super::clock::Clock::since) when it passed.
     pub since: (u64, u32),
     /// It ended a write, and what follows is another one (see [`Seams`]).
     pub ended_write: bool,
+    /// How many bytes it was smaller than a full one, if that may be for its options.
+    pub lacked: u8,
 }
 
 /// A segment that passes with nothing but new bytes, in order.
@@ -142,11 +148,13 @@ pub(super) struct Sent {
     pub acked: u64,
     /// When new data passed before it.
     pub before: u64,
-    /// The sender's clock, if it shows it.
+    /// The sender's clock, if it shows it, and what it echoes.
     pub stamp: Option<u32>,
+    pub echo: Option<u32>,
     /// How long it waited on its way to the monitor, if its clock tells.
     pub waited: Option<Waited>,
-    /// The shortest round trip between both ends.
+    /// The shortest round trip between the monitor and the sender, and between both ends.
+    pub shortest: Option<u64>,
     pub round_trip: u64,
     /// The other end did not read, at some time since the data before.
     pub shut_out: bool,
@@ -154,6 +162,10 @@ pub(super) struct Sent {
     pub inside: bool,
     /// What tells whether it ends a write.
     pub tail: Tail,
+    /// What its sender has of the other end, as it says.
+    pub heard: u32,
+    /// It closes the stream.
+    pub closes: bool,
 }
 
 /// What tells the pauses of one end's program from those of its TCP and the network.
@@ -170,6 +182,11 @@ pub(super) struct Writes {
     stamp: Option<u32>,
     /// A loss, a retransmission or reordering is being repaired until this byte is acknowledged.
     repaired_at: u64,
+    /// The same of what had not passed the monitor: until then what passes for the first time may have been sent before.
+    unseen_at: u64,
+    /// The latest data beyond all other had not, and when it passed.
+    is_first_copy: bool,
+    farthest_at: u64,
     /// The most that was on its way since the last loss or idle time: the sender's window was at least as large.
     allowed: u64,
     /// The most bytes of a segment.
@@ -180,6 +197,7 @@ pub(super) struct Writes {
     closed: bool,
     candidates: Vec<Candidate>,
     seams: Seams,
+    nagle: Nagle,
 }
 
 impl Writes {
@@ -190,18 +208,22 @@ impl Writes {
         let mut transits = Recent::default();
         transit.into_iter().for_each(|transit| transits.push(transit));
         Writes {
-            heard: VecDeque::from([Heard { first_at: at, at, ack, edge, value: None }]),
+            heard: VecDeque::from([Heard { first_at: at, at, ack, edge, value: None, last_value: None }]),
             transits,
             echoed: None,
             by_echo: None,
             stamp: first.stamp,
             repaired_at: 0,
+            unseen_at: 0,
+            is_first_copy: true,
+            farthest_at: first.at,
             allowed: first.bytes,
             largest: LEAST_FULL.max(first.bytes),
             ran_dry: first.bytes < LEAST_FULL,
             closed: false,
             candidates: Vec::new(),
-            seams: Seams::after_first(first.ended_write),
+            seams: Seams::after_first(first.ended_write, first.lacked),
+            nagle: Nagle::default(),
         }
     }
 
@@ -210,17 +232,18 @@ impl Writes {
     pub fn heard(&mut self, Acked { ack, at: now, edge }: Acked, closes: bool, timestamps: Option<Timestamps>) {
         self.closed |= closes;
         let portion = self.transits.short().unwrap_or(0) / PORTIONS;
+        let value = timestamps.map(|stamps| stamps.value);
         match self.heard.back_mut() {
             Some(last) if now - last.first_at <= portion => {
                 (last.at, last.ack, last.edge) = (now, ack.max(last.ack), edge.max(last.edge));
+                last.last_value = value;
             }
             last => {
                 let (ack, edge) = last.map_or((ack, edge), |last| (ack.max(last.ack), edge.max(last.edge)));
                 if self.heard.len() == MOST_HEARD {
                     self.heard.pop_front();
                 }
-                let value = timestamps.map(|stamps| stamps.value);
-                self.heard.push_back(Heard { first_at: now, at: now, ack, edge, value });
+                self.heard.push_back(Heard { first_at: now, at: now, ack, edge, value, last_value: value });
             }
         }
     }
@@ -251,12 +274,73 @@ impl Writes {
         }
     }
 
-    /// Data up to `high` had passed when something showed that a part of it was lost, sent again or overtaken.
-    pub fn lost(&mut self, high: u64) {
+    /// Data up to `high` had been sent when something showed that a part of it was lost, sent again or overtaken; all of it `had_passed` the
+    /// monitor, or not.
+    pub fn lost(&mut self, high: u64, had_passed: bool) {
         self.repaired_at = self.repaired_at.max(high);
+        self.nagle.forget();
         self.allowed = 0;
         self.ran_dry = false;
+        if !had_passed {
+            self.unseen_at = self.unseen_at.max(high);
+        }
+    }
+
+    /// New data passed in order, of which it is known how large full segments are, or nothing tells.
+    fn passed_in_order(&mut self, sent: &Sent) {
+        if sent.tail.is_short(self.seams.filled()) && sent.acked >= self.repaired_at {
+            let small = Small { end: sent.end, heard: sent.heard, closes: sent.closes };
+            let mut nagle = self.nagle;
+            match self.has_room_for_full(sent) {
+                true => nagle.sent(small, |before| self.followed(before, sent)),
+                // A window may have cut it, and hold the next one back.
+                false => nagle.forget(),
+            }
+            self.nagle = nagle;
+        }
+        self.passed_beyond(sent, self.is_first_copy(sent));
+    }
+
+    /// What passes next, beyond all that has passed, was sent before.
+    pub fn sends_again(&mut self) {
+        self.is_first_copy = false;
         self.seams.forget();
+    }
+
+    /// New data passed beyond all other, behind `missing` bytes that did not.
+    pub fn skipped(&mut self, sent: &Sent, missing: u64) {
+        let sent = &self.completed(sent);
+        let is_first_copy = self.is_first_copy(sent) && self.follows_at_once(sent);
+        self.seams.skipped(sent.start, missing, &sent.tail, is_first_copy, self.has_room_for_full(sent));
+        self.passed_beyond(sent, is_first_copy);
+    }
+
+    /// Where no SYN tells how large full segments are, the largest may.
+    fn completed(&self, sent: &Sent) -> Sent {
+        let full = sent.tail.full.or_else(|| self.seams.likely_full(self.largest));
+        Sent { tail: Tail { full, ..sent.tail }, ..*sent }
+    }
+
+    /// Data passed beyond all other, in order or behind what is missing.
+    fn passed_beyond(&mut self, sent: &Sent, is_first_copy: bool) {
+        (self.is_first_copy, self.farthest_at) = (is_first_copy, sent.now);
+        let may_end = sent.tail.pushes && is_first_copy && self.has_room_for_full(sent);
+        self.seams.sent(sent.start, &sent.tail, may_end);
+    }
+
+    /// Whether it is known that data beyond all other has not been sent before, before the monitor lost it: nothing is missing, or it passes
+    /// sooner after what was sent before it than anything is sent again.
+    fn is_first_copy(&self, sent: &Sent) -> bool {
+        sent.acked >= self.unseen_at || (self.is_first_copy && self.follows_at_once(sent))
+    }
+
+    /// Whether it follows what was sent before it in less time than it takes to hear that something was lost.
+    fn follows_at_once(&self, sent: &Sent) -> bool {
+        sent.now - self.farthest_at < sent.round_trip / 10 * 7
+    }
+
+    fn has_room_for_full(&self, sent: &Sent) -> bool {
+        sent.tail.full.is_some_and(|full| self.window_had_room(sent.start + full, sent))
     }
 
     /// The latest segment was a piece of one that an offload had merged: its size does not tell how the program wrote.
@@ -315,18 +399,49 @@ impl Writes {
         self.largest = self.largest.max(sent.end - sent.start);
         self.ran_dry =
             sent.end - sent.start + MOST_OPTIONS < self.largest && self.window_had_room(sent.end + self.largest, sent);
-        let may_end = sent.tail.pushes && sent.acked >= self.repaired_at;
-        let had_room = may_end && sent.tail.full.is_some_and(|full| self.window_had_room(sent.start + full, sent));
-        self.seams.sent(sent.start, &sent.tail, had_room);
+        match sent.tail.full {
+            Some(_) => self.passed_in_order(sent),
+            None => self.passed_in_order(&self.completed(sent)),
+        }
         self.stamp = sent.stamp;
         self.closed = false;
+    }
+
+    /// How `sent` follows the acknowledgement of all bytes before `end`.
+    fn followed(&self, end: u64, sent: &Sent) -> Followed {
+        let Some((transit, shortest)) = self.transits.short().zip(sent.shortest) else { return Followed::Unknown };
+        let waited = sent.waited.unwrap_or_default();
+        // What passed later cannot have reached the sender before it sent this.
+        let known_by = sent.now.saturating_sub(shortest.min(transit) / 10 * 7);
+        let known = self.heard.iter().rev().find(|heard| heard.first_at <= known_by);
+        if known.is_some_and(|known| known.ack < end) {
+            return Followed::Before;
+        }
+        let is_first = |heard: &&Heard| heard.ack >= end;
+        match self.heard.iter().find(is_first).zip(self.heard.front()) {
+            // It is older than what is remembered.
+            Some((heard, oldest)) if heard.at == oldest.at && self.heard.len() == MOST_HEARD => Followed::Later,
+            Some((heard, _)) if sent.now - heard.at <= answered_within(transit, waited.most) => Followed::AtOnce,
+            Some(_) => Followed::Later,
+            None => Followed::Unknown,
+        }
+    }
+
+    /// Whether the sender holds small segments back, if that is clear.
+    pub fn nagle(&self) -> Option<bool> {
+        self.nagle.is_on()
     }
 
     /// Whether the window that the sender knew of for certain when it sent `sent` let it send all bytes before `end`.
     fn window_had_room(&self, end: u64, sent: &Sent) -> bool {
         let Some(transit) = self.transits.short() else { return false };
         let late = answered_within(transit, sent.waited.unwrap_or_default().most);
-        let known = self.heard.iter().rev().find(|heard| heard.first_at <= sent.now.saturating_sub(late));
+        let by = sent.now.saturating_sub(late);
+        // What it echoes came later.
+        let is_echoed = |heard: &Heard| {
+            sent.echo.zip(heard.last_value).is_some_and(|(echo, value)| echo.wrapping_sub(value) as i32 > 0)
+        };
+        let known = self.heard.iter().rev().find(|heard| heard.first_at <= by || is_echoed(heard));
         known.or(self.heard.front()).is_some_and(|heard| end <= heard.edge)
     }
 
@@ -335,6 +450,8 @@ impl Writes {
     fn explained(&self, sent: &Sent, transit: u64, waited: Waited) -> Option<u64> {
         // What passed later cannot have reached the sender before it sent this.
         let known_by = sent.now.saturating_sub(waited.least).saturating_sub(transit / 10 * 7);
+        // Beside the monitor times are as short as the packets themselves take.
+        let known_by = known_by.saturating_add(SHORTEST_PAUSE).min(sent.now);
         let heard = self.heard.iter().rev().find(|heard| heard.at <= known_by)?;
         let flight = sent.start.saturating_sub(heard.ack);
         let gap = sent.now - sent.before;

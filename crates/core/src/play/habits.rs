@@ -1,5 +1,5 @@
-//! What the ends of a replayed connection do in their own way: windows at the start, acknowledgements and rates as in the original (methods
-//! A.13.2, A.13.3 and A.13.5).
+//! What the ends of a replayed connection do in their own way: windows at the start, acknowledgements, rates and small segments as in the
+//! original (methods A.13.1, A.13.2, A.13.3 and A.13.5).
 
 use std::num::{NonZeroU16, NonZeroU32};
 
@@ -21,7 +21,14 @@ pub fn habits(vector: &ConnectionVector, side: Side, model: &ReplayModel) -> Hab
         initial_window: window.and_then(|bytes| NonZeroU32::new(bytes.try_into().unwrap_or(u32::MAX))),
         acks: end.acks.filter(|_| model.acks).map(habit),
         rate: sender_rate(vector, side, model),
+        nagle: holds_small_segments(vector, side, model),
     }
+}
+
+/// Whether the end `side` holds small segments back until what it sent before is acknowledged: only where that is known of it, and where
+/// its writes are replayed.
+pub fn holds_small_segments(vector: &ConnectionVector, side: Side, model: &ReplayModel) -> bool {
+    model.writes && vector.ends[side].nagle == Some(true)
 }
 
 /// The window of a flight of `bytes`: one of its segments may have been smaller than others, and took the window of a full one.
@@ -116,6 +123,9 @@ mod tests {
         vector.ends.acceptor.rate = Some(8_000_007);
         assert_eq!(habits(&vector, Side::Acceptor, &model).rate.map(NonZeroU32::get), Some(1_000_000));
         assert_eq!(habits(&vector, Side::Acceptor, &ReplayModel { rate: false, ..model }).rate, None);
+        vector.ends.acceptor.nagle = Some(true);
+        assert!(habits(&vector, Side::Acceptor, &model).nagle);
+        assert!(!habits(&vector, Side::Acceptor, &ReplayModel { writes: false, ..model }).nagle);
         let of = |model| habits(&vector, Side::Acceptor, &model);
         assert!(of(model).acks.is_some());
         assert_eq!(of(ReplayModel { acks: false, ..model }).acks, None);

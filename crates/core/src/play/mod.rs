@@ -22,7 +22,7 @@ pub use blocks::{BlockWriter, Late, Written};
 pub use clocked::clocked_bytes;
 pub use cut::TraceCut;
 pub use datagrams::{Datagram, DatagramSink, DatagramSource, Datagrams, Delays, Pacing, Run};
-pub use habits::{habits, sender_rate};
+pub use habits::{habits, holds_small_segments, sender_rate};
 pub use losses::{Losses, LostAt};
 pub use pauses::Pauses;
 pub use player::{AHEAD, Action, EpochTimes, Player};

@@ -379,6 +379,9 @@ pub struct Habits {
     pub acks: Option<AckHabit>,
     /// Most bytes of payload that it sends in a second, as `SO_MAX_PACING_RATE` of Linux has it.
     pub rate: Option<NonZeroU32>,
+    /// It holds a small segment back until what it sent before is acknowledged (Nagle's algorithm, RFC 9293 section 3.7.4); by Linux's rules
+    /// ([`WindowRules::Linux`]) until the small segment before is, as `TCP_NODELAY` that is off has it.
+    pub nagle: bool,
 }
 
 /// How one end acknowledges data in order.

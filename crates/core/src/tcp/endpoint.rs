@@ -39,7 +39,7 @@ const DEFAULT_MSS: u16 = 536;
 /// many arrived in order. The application is taken to read at once, unless [`Self::set_window_end`] says how far.
 ///
 /// What is sent how:
-/// - Nagle's algorithm is off. Bytes of several writes that wait for a window may share a segment, as in kernels;
+/// - Nagle's algorithm is off, unless its [`Habits`] have it. Bytes of several writes that wait for a window may share a segment, as in kernels;
 ///   PSH marks a segment that empties what was written (as BSD does), so also the end of each write that is not
 ///   overtaken by the next.
 /// - No window cuts a segment short, unless the peer's never was two segments wide or nothing else has moved for a
@@ -113,6 +113,7 @@ impl Endpoint {
             self.sender.set_initial_window(habits.initial_window, config);
         }
         self.sender.set_rate(habits.rate);
+        self.sender.set_nagle(habits.nagle);
         if let Some(acks) = habits.acks.filter(|_| config.own_acks) {
             self.receiver.set_acks(acks);
         }
@@ -533,7 +534,7 @@ impl Endpoint {
 
     /// The number of times the retransmission timer expired.
     pub fn timeouts(&self) -> u32 {
-        self.sender.timeouts
+        self.sender.timeouts.into()
     }
 
     /// The retransmission timeout that the round-trip times so far give, without back-off.

@@ -1,7 +1,7 @@
 //! The state of the sending half, and its accessors. The files below hold the rules that change the state, each as an `impl` of
 //! [`Sender`].
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU8, NonZeroU32};
 
 mod ack;
 mod bursts;
@@ -56,7 +56,7 @@ pub(super) struct Sender {
     deadline: Deadline,
     last_sent: Time,
     pub(super) retransmissions: u32,
-    pub(super) timeouts: u32,
+    pub(super) timeouts: u16,
     mss: u16,
     /// Congestion window at the start in bytes, if it is not the one that connections share.
     own_initial_window: Option<NonZeroU32>,
@@ -75,6 +75,8 @@ pub(super) struct Sender {
     limited: u32,
     /// SND.WL1: the low bits of the sequence number of the segment that gave `peer_window`.
     window_from: u32,
+    /// Segments sent from the last small one on, if small ones are held back (Nagle's algorithm): those behind it are full.
+    since_small: Option<NonZeroU8>,
 }
 
 /// What goes out next whatever the windows say.
@@ -161,6 +163,7 @@ impl Sender {
             fin_wanted: false,
             limited: 0,
             window_from: 0,
+            since_small: None,
         }
     }
 
@@ -172,6 +175,11 @@ impl Sender {
     /// Takes a rate that this end never exceeds, in bytes a second. Before anything is sent.
     pub(super) fn set_rate(&mut self, rate: Option<NonZeroU32>) {
         self.own_rate = rate;
+    }
+
+    /// Holds small segments back, or not. Before anything is sent.
+    pub(super) fn set_nagle(&mut self, nagle: bool) {
+        self.since_small = nagle.then_some(NonZeroU8::MAX);
     }
 
     /// Takes an initial window of this end's own. Before anything is sent.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Replay {
-    /// Pauses of programs inside data units, writes that follow each other at once, and what ends of concurrent connections waited for from each other (methods A.13.1); default: true.
+    /// Pauses of programs inside data units, writes that follow each other at once, small segments that are held back (Nagle's algorithm), and what ends of concurrent connections waited for from each other (methods A.13.1); default: true.
     pub writes: bool,
     /// Options of TCP and version of IP of each connection (methods A.13.4): SACK, timestamps, window scaling, ECN, header sizes. An
     /// option whose key in tcp is given is as that says. Default: true; where tcp.profile is given, that decides the options.

@@ -3,7 +3,7 @@
 use std::io;
 use std::num::NonZeroU32;
 
-use flowloom_core::play::{AHEAD, Action, Pauses, Player, Script, sender_rate};
+use flowloom_core::play::{AHEAD, Action, Pauses, Player, Script, holds_small_segments, sender_rate};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Close, IpVersion, Pattern, PerSide, Side};
 use flowloom_sim::{Origin, limits};
@@ -48,6 +48,8 @@ pub struct End {
     reading: Option<Box<Reading>>,
     /// Bytes that it sends in a second at most, if it holds back.
     rate: Option<NonZeroU32>,
+    /// It holds small segments back.
+    nagle: bool,
     /// What is set as the mark of unsent bytes.
     mark: u32,
     /// The window that the kernel is to advertise, and when it is to be told so next: when so many bytes were received.
@@ -145,6 +147,7 @@ impl End {
             pauses: Pauses::default(),
             reading: Reading::new(vector, side, &orders.replay).map(Box::new),
             rate: sender_rate(vector, side, &orders.replay),
+            nagle: holds_small_segments(vector, side, &orders.replay),
             mark: 0,
             window: limits(vector, side).max_window.max(u16::MAX.into()),
             hold_window_at: HOLD_WINDOW_FROM,
@@ -210,6 +213,9 @@ impl End {
     fn prepare(&mut self, socket: &Socket) -> io::Result<()> {
         if let Some(reading) = &mut self.reading {
             reading.begin(socket);
+        }
+        if self.nagle {
+            socket.hold_small_segments()?;
         }
         self.rate.map_or(Ok(()), |rate| socket.set_rate(rate.get()))
     }

@@ -187,6 +187,14 @@ impl Socket {
         sys::set_max_pacing_rate(self, bytes)
     }
 
+    /// Holds a small segment back until the one before is acknowledged (Nagle's algorithm).
+    ///
+    /// # Errors
+    /// The kernel refuses it.
+    pub fn hold_small_segments(&self) -> io::Result<()> {
+        Ok(setsockopt(self, sockopt::TcpNoDelay, &false)?)
+    }
+
     /// Why it failed; `None` if it did not.
     pub fn failure(&self) -> Option<io::Error> {
         match getsockopt(self, sockopt::SocketError) {

@@ -42,7 +42,7 @@ const CONNECTION: [&str; 17] = [
     "t_close_ns",
 ];
 /// The columns of an end, each behind `initiator_` or `acceptor_`.
-const END: [&str; 32] = [
+const END: [&str; 33] = [
     "host_number",
     "address",
     "port",
@@ -67,6 +67,7 @@ const END: [&str; 32] = [
     "stated_loss_ppm",
     "first_flight_bytes",
     "rate",
+    "nagle",
     "quick_acks",
     "prompt_acks",
     "prompt_ack_segments",
@@ -510,6 +511,7 @@ mod tests {
             stated_loss_ppm: Some(1),
             first_flight_bytes: Some(1),
             rate: Some(1),
+            nagle: Some(true),
             quick_acks: Some(1),
             prompt_acks: Some(1),
             prompt_ack_segments: Some(1),

@@ -49,7 +49,7 @@ record! {
         max_window_unscaled_bytes: u16, window_scale: u8, sack: bool, timestamps: bool, ecn: bool,
         min_transit_ns: u64, lead_in_ns: u64, fin_wait_ns: u64, packets: u64, ip_bytes: u64, bare_acks: u64,
         oversized_segments: u64, smallest_datagram_bytes: u32, largest_datagram_bytes: u32, stated_loss_ppm: u32,
-        first_flight_bytes: u64, rate: u64, quick_acks: u32, prompt_acks: u32, prompt_ack_segments: u32, carried_acks: u32, ack_delay_ns: u64,
+        first_flight_bytes: u64, rate: u64, nagle: bool, quick_acks: u32, prompt_acks: u32, prompt_ack_segments: u32, carried_acks: u32, ack_delay_ns: u64,
         transit_q10_ns: u64, transit_q50_ns: u64, transit_q90_ns: u64,
         segments: StoredSegments,
     }
@@ -183,6 +183,7 @@ impl From<&Endpoint> for StoredEnd {
             stated_loss_ppm: end.stated_loss_ppm,
             first_flight_bytes: end.first_flight,
             rate: end.rate,
+            nagle: end.nagle,
             quick_acks: end.acks.map(|acks| acks.quick),
             prompt_acks: end.acks.map(|acks| acks.prompt),
             prompt_ack_segments: end.acks.map(|acks| acks.prompt_segments),
@@ -474,6 +475,7 @@ impl StoredEnd {
             stated_loss_ppm: self.stated_loss_ppm,
             first_flight: self.first_flight_bytes,
             rate: self.rate,
+            nagle: self.nagle,
             acks,
             transits: has_transits.then_some(TransitQuantiles { q10, q50, q90 }),
         }

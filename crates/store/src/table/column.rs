@@ -21,12 +21,19 @@ pub(crate) struct Column<R> {
     pub(super) schema: TypePtr,
     /// The first version of its table that has it.
     pub(super) since: u64,
+    /// Files of that version may lack it.
+    pub(super) is_optional: bool,
 }
 
 impl<R> Column<R> {
     /// The same, in files of `version` and later; rows of others keep what a blank row has.
     pub(crate) fn since(self, version: u64) -> Column<R> {
         Column { since: version, ..self }
+    }
+
+    /// The same, in files that have it; rows of others keep what a blank row has.
+    pub(crate) fn optional(self) -> Column<R> {
+        Column { is_optional: true, ..self }
     }
 }
 
@@ -96,7 +103,7 @@ pub(crate) fn column<R: 'static, F: Field + 'static>(
         numeric: is_numeric::<F::Value>(),
         codec: Box::new(Flat { get, set, held: Held::default(), row: PhantomData }),
     };
-    Column { leaves: vec![leaf], schema: leaf_schema::<F>(name), since: 1 }
+    Column { leaves: vec![leaf], schema: leaf_schema::<F>(name), since: 1, is_optional: false }
 }
 
 /// A column without a counterpart in the row: computed for those who open the file elsewhere, ignored on reading.
@@ -148,7 +155,7 @@ pub(crate) fn list<R: 'static, E: Clone + Send + 'static>(
             codec: Box::new(List { leads: index == 0, blank: blank.clone(), get, get_mut, member: member.codec }),
         })
         .collect();
-    Column { leaves, schema, since: 1 }
+    Column { leaves, schema, since: 1, is_optional: false }
 }
 
 fn is_numeric<V: Value>() -> bool {

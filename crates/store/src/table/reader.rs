@@ -10,7 +10,7 @@ use parquet::errors::ParquetError;
 use parquet::schema::types::SchemaDescriptor;
 
 use super::checked::CheckedFile;
-use super::column::{Column, Problem};
+use super::column::{Column, Leaf, Problem};
 use super::digests;
 use super::error::{FileError, Part};
 use super::guard::guarded;
@@ -68,7 +68,11 @@ impl<R: Row> TableReader<R> {
         if found >= digests::FIRST_VERSION && !reader.is_protected() {
             return Err(FileError::Changed { path: path.to_owned(), part: Part::Metadata });
         }
-        reader.columns.retain(|column| column.since <= found);
+        let found_columns = reader.file.metadata().file_metadata().schema_descr().columns();
+        let is_there = |leaf: &Leaf<R>| found_columns.iter().any(|found| *found.path() == leaf.path);
+        let is_expected =
+            |column: &Column<R>| column.since <= found && (!column.is_optional || column.leaves.iter().any(is_there));
+        reader.columns.retain(is_expected);
         if found == 0 || !reader.has_expected_columns() {
             return Err(metadata_error(path, format!("its columns are not those of version {found}")));
         }

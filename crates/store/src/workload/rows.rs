@@ -163,6 +163,7 @@ fn end_columns(side: Side) -> Vec<Column<ConnectionVector>> {
         stated_loss_ppm: _,
         first_flight: _,
         rate: _,
+        nagle: _,
         acks: _,
         transits: _,
     } = Endpoint::default();
@@ -261,7 +262,7 @@ fn segment_columns(side: Side) -> Vec<Column<ConnectionVector>> {
 }
 
 /// The columns of what an end's TCP was seen to do.
-fn habit_columns(side: Side) -> [Column<ConnectionVector>; 7] {
+fn habit_columns(side: Side) -> [Column<ConnectionVector>; 8] {
     macro_rules! acks {
         ($name:literal, $field:ident) => {
             column(
@@ -285,6 +286,11 @@ fn habit_columns(side: Side) -> [Column<ConnectionVector>; 7] {
     );
     let rate =
         column(&name(side, "rate"), move |v: &ConnectionVector| v.ends[side].rate, move |v, x| v.ends[side].rate = x);
+    let nagle = column(
+        &name(side, "nagle"),
+        move |v: &ConnectionVector| v.ends[side].nagle,
+        move |v, x| v.ends[side].nagle = x,
+    );
     let delay = column(
         &name(side, "ack_delay_ns"),
         move |v: &ConnectionVector| v.ends[side].acks.and_then(|acks| acks.delay),
@@ -297,6 +303,7 @@ fn habit_columns(side: Side) -> [Column<ConnectionVector>; 7] {
     [
         first_flight.since(2),
         rate.since(2),
+        nagle.since(2).optional(),
         acks!("quick_acks", quick),
         acks!("prompt_acks", prompt),
         acks!("prompt_ack_segments", prompt_segments),

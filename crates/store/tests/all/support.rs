@@ -91,7 +91,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
         },
     );
     let transits = [(); 3].map(|()| duration()).prop_map(|[q10, q50, q90]| TransitQuantiles { q10, q50, q90 });
-    let habits = ((optional(), optional()), prop::option::of(acks), prop::option::of(transits));
+    let habits = ((optional(), optional(), any::<Option<bool>>()), prop::option::of(acks), prop::option::of(transits));
     (who, tcp, times, packets, sizes, segments(), any::<Option<u32>>(), habits).prop_map(
         |(
             who,
@@ -101,7 +101,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
             datagram_sizes,
             segments,
             stated_loss_ppm,
-            ((first_flight, rate), acks, transits),
+            ((first_flight, rate, nagle), acks, transits),
         )| {
             let ((host, port), (syn_seen, rst_seen, mss, windows, options)) = (who, tcp);
             let ([sack, timestamps, ecn], (packets, ip_bytes, bare_acks, oversized)) = (options, packets);
@@ -131,6 +131,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
                 stated_loss_ppm,
                 first_flight,
                 rate,
+                nagle,
                 acks,
                 transits,
             }

@@ -73,6 +73,17 @@ fn nobody_pauses_while_data_is_sent_again_or_the_window_is_closed() {
     assert_eq!(pauses(t), [], "its reader paused");
 }
 
+/// Its own acknowledgements count what it has sent.
+#[test]
+fn a_lone_last_segment_that_was_lost_before_the_monitor_is_none() {
+    for (next, expected) in [(3197, vec![]), (2897, vec![(2896, 170)])] {
+        let mut t = answering(MS);
+        t.a(205 * MS, next, 301, 0);
+        t.flags(310 * MS, A, 2897, 301, 300, Flags::ACK | Flags::PSH);
+        assert_eq!(pauses(t), expected, "{next}");
+    }
+}
+
 #[test]
 fn clocks_of_other_ticks_are_read() {
     for tick in [4 * MS, 10 * MS] {
@@ -106,4 +117,24 @@ fn one_segment_whose_acknowledgement_waits_is_allowed() {
     t.i(200 * MS, 301, 5793, 0);
     t.a(340 * MS, 7241, 301, 1448);
     assert_eq!(pauses(t), [(7240, 150)]);
+}
+
+/// The acceptor is beside the monitor, and holds its last segment back until all before is acknowledged (Nagle).
+#[test]
+fn what_an_acknowledgement_lets_go_beside_the_monitor_is_none() {
+    let mut t = Transcript::new();
+    t.tick = MS;
+    t.flags(0, I, 0, 0, 0, Flags::SYN);
+    t.flags(20, A, 0, 1, 0, Flags::SYN | Flags::ACK);
+    t.flags(40 * MS, I, 1, 1, 0, Flags::ACK);
+    t.i(40 * MS, 1, 1, 300);
+    t.a(40 * MS + 20, 1, 301, 0);
+    for n in 0..3 {
+        t.a(50 * MS, 1 + n * 1448, 301, 1448);
+    }
+    t.i(90 * MS, 301, 4345, 0);
+    t.a(90 * MS + 20, 4345, 301, 1448);
+    t.i(230 * MS, 301, 5793, 0);
+    t.flags(230 * MS + 13, A, 5793, 301, 300, Flags::ACK | Flags::PSH);
+    assert_eq!(pauses(t), []);
 }

@@ -1,5 +1,7 @@
 //! The next piece to send, as the windows allow it, and the notes that are taken when it leaves.
 
+use std::num::NonZeroU8;
+
 use super::rare::{Repair, Usage};
 use super::{Forced, Piece, Sender};
 use crate::tcp::agreed::Agreed;
@@ -56,6 +58,10 @@ impl Sender {
         let Some(at) = self.leave(now, &mut piece, rate, full, config) else {
             return self.nothing_to_send(now, config);
         };
+        if let Some(since) = self.since_small.filter(|_| piece.new && piece.payload_bytes > 0) {
+            let is_small = u64::from(piece.payload_bytes) < most;
+            self.since_small = Some(if is_small { NonZeroU8::MIN } else { since.saturating_add(1) });
+        }
         if self.forced != Forced::Nothing {
             self.forced = self.forced.after(piece);
         }
@@ -138,6 +144,9 @@ impl Sender {
         if advertised < bytes {
             bytes = self.cut_to_window(now, advertised, agreed, config)?;
         }
+        if bytes < most && self.since_small.is_some_and(|since| self.holds_back(bytes, since, config)) {
+            return None;
+        }
         let mut room = room;
         if self.flight() == 0 {
             let idle = now.since(self.last_sent);
@@ -149,6 +158,22 @@ impl Sender {
             room = u64::from(self.congestion_window());
         }
         (bytes <= room).then(|| self.piece(self.next, bytes))
+    }
+
+    /// Whether a small segment of `bytes` waits for acknowledgements (Nagle's algorithm): in Linux for that of the small one before
+    /// (`tcp_minshall_check`), else for all. The end of the stream and probes never do.
+    #[cold]
+    fn holds_back(&self, bytes: u64, since_small: NonZeroU8, config: &Config) -> bool {
+        let ends = self.fin_wanted && self.next + bytes == self.end;
+        let probe = self.forced == Forced::Probe || self.repair.as_ref().is_some_and(|repair| repair.probe_due);
+        if self.next < self.highest || ends || probe {
+            return false;
+        }
+        let behind_small = match config.window_rules {
+            WindowRules::Linux => u64::from(since_small.get() - 1) * u64::from(self.mss),
+            WindowRules::Rfc => 0,
+        };
+        self.flight() > behind_small
     }
 
     /// The piece that was sent as `[start, end)`; a FIN at its end counts.

@@ -30,7 +30,7 @@ impl Sender {
             self.note_timeout(again, config);
             self.congestion.on_timeout(due, self.flight(), again);
             self.expiries += 1;
-            self.timeouts += 1;
+            self.timeouts = self.timeouts.saturating_add(1);
             self.rto.back_off(&config.rto);
             self.deadline = Deadline::at(due + self.rto.timeout());
             // RFC 6582 section 4: no fast retransmit for what is outstanding now.

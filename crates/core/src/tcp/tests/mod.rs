@@ -9,6 +9,7 @@ mod contract;
 mod handshake;
 mod loss;
 mod marks;
+mod nagle;
 mod options;
 pub(crate) mod pair;
 mod properties;
