@@ -1,7 +1,8 @@
 # make demo   build, run the main job on the bundled capture, say where the report is
 # make test   everything: format, lints, unit, property, corpus, CLI, bad input, report in a headless browser; installs what that needs
 #             where it may (tests/setup), and shows what was skipped; with CI=true only what tests/may-skip lists may be
-# make test-heavy  the Rust tests with more random cases, where a property sets no number of its own, and SECONDS_EACH for each fuzz target
+# make test-heavy  the Rust tests with more random cases, where a property sets no number of its own, SECONDS_EACH for each fuzz target,
+#             and the monitor with 20,000 ports, a year of samples and 100 kills
 # make chaos  a sweep of 204 cells that is killed 20 times, beside one that is not
 # make bench  speed and memory of extraction, simulation and 200 agents, instructions (benches/instructions.sh), the long validation runs
 # make validate  every check against published results; writes docs/evidence/validation.md and docs/evidence/references.md
@@ -61,7 +62,7 @@ test:
 	@tests/skips $(FLOWLOOM_SKIPS)
 
 test-heavy:
-	PROPTEST_CASES=2560 FLOWLOOM_FUZZ_SECONDS=$(SECONDS_EACH) $(CARGO) test $(TESTS)
+	PROPTEST_CASES=2560 FLOWLOOM_FUZZ_SECONDS=$(SECONDS_EACH) FLOWLOOM_MONITOR_HEAVY=1 $(CARGO) test $(TESTS)
 
 chaos:
 	FLOWLOOM_KILLS=20 $(CARGO) test $(TESTS) -- a_killed_sweep_ends_with_the_same_bytes

@@ -13,6 +13,7 @@
 //! | `regular`, `interrupt` | files that are no FIFOs and no devices; reading of pipes that a request ends |
 //! | `results` | results of other tools |
 //! | `silence` | jumps of a clock |
+//! | `monitor` | the store of a monitor: journal, days, pyramid |
 //! | `harpoon`, `swing`, `histogram`, `lengths`, `rates`, `mahimahi` | files of models, tables, lengths, rates, traces of links |
 //! | `vcsim` | VCSIM's specifications |
 //! | `addresses` | what is kept of addresses |
@@ -29,6 +30,7 @@ pub mod interrupt;
 pub mod lengths;
 pub mod mahimahi;
 pub mod manifest;
+pub mod monitor;
 pub mod rates;
 pub mod regular;
 pub mod reserve;

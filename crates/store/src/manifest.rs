@@ -117,6 +117,11 @@ impl Manifest {
         Ok(())
     }
 
+    /// Takes the file called `name` out.
+    pub(crate) fn leave(&mut self, name: &str) {
+        self.files.remove(name);
+    }
+
     /// Reads the manifest of `folder`; `None` if it has none.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use flowloom_core::workload::ConnectionVector;
 
+use crate::monitor;
 use crate::run_folder::RunFolder;
 use crate::table::{FileError, Row, count, format_of};
 use crate::workload::WorkloadReader;
@@ -11,7 +12,7 @@ use crate::workload::WorkloadReader;
 /// A table that can be read to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// Which it is: `workload`, or a table of run folders by its name there.
+    /// Which it is: `workload`, a table of run folders by its name there, or one of a monitor's store.
     pub format: String,
     /// Its rows.
     pub rows: u64,
@@ -20,20 +21,22 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// Whether it is a workload, which stands alone, and not a table of a run folder.
-    pub fn is_workload(&self) -> bool {
-        self.format == ConnectionVector::TABLE
+    /// Whether it is a table of a run folder, and not a workload, which stands alone, or a table of a monitor's store.
+    pub fn is_of_run(&self) -> bool {
+        self.format != ConnectionVector::TABLE && !monitor::is_table(&self.format)
     }
 }
 
-/// Reads the workload or table of a run folder at `path` to its end, as long as `goes_on` between its rows. What is returned
+/// Reads the workload, or the table of a run folder or of a monitor's store, at `path` to its end, as long as `goes_on` between its rows. What is returned
 /// after that is of a part of the table.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn verify(path: &Path, goes_on: &dyn Fn() -> bool) -> Result<Verified, FileError> {
     let format = format_of(path, RunFolder::ANY_TABLE)?;
-    let (rows, is_protected) = if format == ConnectionVector::TABLE {
+    let (rows, is_protected) = if let Some(found) = monitor::verify_table(path, &format, goes_on) {
+        found?
+    } else if format == ConnectionVector::TABLE {
         let mut reader = WorkloadReader::open(path)?;
         (count(&mut reader, goes_on)?, reader.is_protected())
     } else {

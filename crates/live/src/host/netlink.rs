@@ -33,6 +33,10 @@ const IFLA_STATS64: u16 = 23;
 const IFLA_NET_NS_FD: u16 = 28;
 const VETH_INFO_PEER: u16 = 1;
 const TCA_KIND: u16 = 1;
+const TCA_STATS2: u16 = 7;
+const TCA_STATS_BASIC: u16 = 1;
+const TCA_STATS_QUEUE: u16 = 3;
+const TCA_STATS_PKT64: u16 = 8;
 const TC_H_ROOT: u32 = u32::MAX;
 const RTPROT_STATIC: u8 = 4;
 /// The next hop is on the link, whatever routes say.
@@ -80,6 +84,31 @@ pub struct Link {
     pub counts: LinkCounts,
     /// Whether it passes packets.
     pub is_up: bool,
+}
+
+/// A queue discipline, and what it counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Qdisc {
+    /// The device it is in front of.
+    pub device: Index,
+    /// Its kind: `fq_codel`, `noqueue`, ...
+    pub kind: String,
+    /// Its number: major in the upper half.
+    pub handle: u32,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Packets sent.
+    pub packets: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Packets that were sent late because of a rate limit.
+    pub overlimits: u64,
+    /// Packets that the device gave back.
+    pub requeues: u64,
+    /// Bytes that wait.
+    pub backlog_bytes: u64,
+    /// Packets that wait.
+    pub backlog_packets: u64,
 }
 
 /// One end of a pair of devices.
@@ -147,6 +176,62 @@ impl Netlink {
         let answer = self.ask(message)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         Link::read(&answer)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "what the kernel says of a device"))
+    }
+
+    /// All devices, by name.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn links(&mut self) -> io::Result<Vec<(String, Link)>> {
+        let mut found = Vec::new();
+        self.dump(Message::about_link(libc::RTM_GETLINK, libc::NLM_F_DUMP, 0, false), &mut |answer| {
+            let name = attributes(answer.get(16..).unwrap_or_default()).find(|(kind, _)| *kind == IFLA_IFNAME);
+            if let (Some((_, name)), Some(link)) = (name, Link::read(answer)) {
+                found.push((text_of(name), link));
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// The queue disciplines of all devices.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn qdiscs(&mut self) -> io::Result<Vec<Qdisc>> {
+        let mut message = Message::new(libc::RTM_GETQDISC, libc::NLM_F_DUMP);
+        // struct tcmsg: family and padding, device, handle, parent, info.
+        message.0.extend([0; 20]);
+        let mut found = Vec::new();
+        self.dump(message, &mut |answer| found.extend(Qdisc::read(answer)))?;
+        Ok(found)
+    }
+
+    /// Sends a request whose answer is many messages, and passes on each without its header.
+    fn dump(&mut self, mut message: Message, visit: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        self.sequence += 1;
+        let request = message.finish(self.sequence);
+        send(self.socket.as_raw_fd(), request, MsgFlags::empty())?;
+        let mut answer = vec![0; 64 * 1_024];
+        loop {
+            let length = recv(self.socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
+            let mut rest = &answer[..length];
+            while let Some(header) = rest.first_chunk::<HEADER>() {
+                let word = |at: usize| u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+                let length = word(0) as usize;
+                let Some(body) = rest.get(HEADER..length) else { return Err(io::ErrorKind::UnexpectedEof.into()) };
+                if word(8) == self.sequence {
+                    match i32::from(u16::from_ne_bytes([header[4], header[5]])) {
+                        libc::NLMSG_DONE => return Ok(()),
+                        libc::NLMSG_ERROR => {
+                            let code = body.first_chunk().map_or(0, |bytes| i32::from_ne_bytes(*bytes));
+                            return Err(io::Error::from_raw_os_error(-code));
+                        }
+                        _ => visit(body),
+                    }
+                }
+                rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+            }
+        }
     }
 
     /// Sets the longest packet and the queue of a device.
@@ -296,24 +381,82 @@ impl Netlink {
 impl Link {
     /// Reads `struct ifinfomsg` and its attributes.
     fn read(answer: &[u8]) -> Option<Link> {
-        let word = |bytes: &[u8]| bytes.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
-        let is_up = word(answer.get(8..)?)? & libc::IFF_UP as u32 != 0;
-        let index = word(answer.get(4..)?)?;
+        let is_up = word_at(answer, 8)? & libc::IFF_UP as u32 != 0;
+        let index = word_at(answer, 4)?;
         let mut link = Link { index, mtu: 0, queue_length: 0, counts: LinkCounts::default(), is_up };
-        let mut rest = answer.get(16..)?;
-        while let Some(&[a, b, c, d]) = rest.first_chunk() {
-            let (length, kind) = (usize::from(u16::from_ne_bytes([a, b])), u16::from_ne_bytes([c, d]));
-            let value = rest.get(4..length)?;
+        for (kind, value) in attributes(answer.get(16..)?) {
             match kind {
-                IFLA_MTU => link.mtu = word(value)?,
-                IFLA_TXQLEN => link.queue_length = word(value)?,
+                IFLA_MTU => link.mtu = word_at(value, 0)?,
+                IFLA_TXQLEN => link.queue_length = word_at(value, 0)?,
                 IFLA_STATS64 => link.counts = LinkCounts::read(value)?,
                 _ => {}
             }
-            rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
         }
         Some(link)
     }
+}
+
+impl Qdisc {
+    /// Reads `struct tcmsg` and its attributes (linux/gen_stats.h).
+    fn read(answer: &[u8]) -> Option<Qdisc> {
+        let mut qdisc = Qdisc { device: word_at(answer, 4)?, handle: word_at(answer, 8)?, ..Qdisc::default() };
+        for (kind, value) in attributes(answer.get(20..)?) {
+            match kind {
+                TCA_KIND => qdisc.kind = text_of(value),
+                TCA_STATS2 => {
+                    for (kind, value) in attributes(value) {
+                        qdisc.count(kind, value);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Some(qdisc)
+    }
+
+    fn count(&mut self, kind: u16, value: &[u8]) {
+        let word = |at| word_at(value, at).map_or(0, u64::from);
+        let long = |at: usize| {
+            let bytes = value.get(at..).and_then(|rest| rest.first_chunk());
+            bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+        };
+        match kind {
+            TCA_STATS_BASIC => {
+                self.bytes = long(0);
+                self.packets = self.packets.max(word(8));
+            }
+            // All bits of the packets; it is there where there are more than 32.
+            TCA_STATS_PKT64 => self.packets = long(0),
+            TCA_STATS_QUEUE => {
+                self.backlog_packets = word(0);
+                self.backlog_bytes = word(4);
+                self.drops = word(8);
+                self.requeues = word(12);
+                self.overlimits = word(16);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn word_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))
+}
+
+/// The attributes in `bytes`: kinds without flags, and values.
+fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let &[a, b, c, d] = bytes.first_chunk()?;
+        let length = usize::from(u16::from_ne_bytes([a, b]));
+        let value = bytes.get(4..length)?;
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((u16::from_ne_bytes([c, d]) & !NESTED, value))
+    })
+}
+
+/// The text of an attribute, which ends in a zero.
+fn text_of(value: &[u8]) -> String {
+    String::from_utf8_lossy(value).trim_end_matches('\0').to_owned()
 }
 
 impl LinkCounts {
@@ -357,7 +500,7 @@ struct Message(Vec<u8>);
 
 impl Message {
     fn new(kind: u16, flags: i32) -> Message {
-        let acknowledged = if kind == libc::RTM_GETLINK { 0 } else { libc::NLM_F_ACK };
+        let acknowledged = if matches!(kind, libc::RTM_GETLINK | libc::RTM_GETQDISC) { 0 } else { libc::NLM_F_ACK };
         let flags = (libc::NLM_F_REQUEST | acknowledged | flags) as u16;
         let mut bytes = vec![0; HEADER];
         bytes[4..6].copy_from_slice(&kind.to_ne_bytes());

@@ -7,6 +7,7 @@ use std::vec;
 
 use parquet::column::reader::ColumnReader;
 use parquet::errors::ParquetError;
+use parquet::file::statistics::Statistics;
 use parquet::schema::types::SchemaDescriptor;
 
 use super::checked::CheckedFile;
@@ -25,8 +26,8 @@ pub(crate) struct TableReader<R> {
     path: PathBuf,
     file: CheckedFile,
     columns: Vec<Column<R>>,
-    /// The row group to open next.
-    next_group: usize,
+    /// The row groups to read.
+    groups: vec::IntoIter<usize>,
     /// One reader per leaf of the open row group.
     readers: Vec<ColumnReader>,
     /// Rows of the open row group not read yet.
@@ -46,13 +47,14 @@ impl<R: Row> TableReader<R> {
             path: path.to_owned(),
             file,
             columns: R::columns(),
-            next_group: 0,
+            groups: Vec::new().into_iter(),
             readers: Vec::new(),
             left: 0,
             batch: Vec::new().into_iter(),
             read: 0,
             failed: false,
         };
+        reader.groups = (0..reader.file.metadata().num_row_groups()).collect::<Vec<_>>().into_iter();
         let Some(found) = reader.metadata(FORMAT_KEY) else {
             return Err(FileError::Foreign { path: path.to_owned(), expected: format });
         };
@@ -107,12 +109,32 @@ impl<R: Row> TableReader<R> {
         u64::try_from(self.file.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
+    /// Leaves out the row groups whose least and greatest value of the integer column `name` are not what `keep` wants. One of which the
+    /// file does not say them is read. To be called before the first row is read.
+    pub(crate) fn retain_groups(&mut self, name: &str, keep: impl Fn(u64, u64) -> bool) {
+        let is_kept = |group: &usize| self.bounds(*group, name).is_none_or(|(least, most)| keep(least, most));
+        let kept: Vec<usize> = self.groups.as_slice().iter().copied().filter(is_kept).collect();
+        self.groups = kept.into_iter();
+    }
+
+    /// The greatest value of the integer column `name`, if the file says it.
+    pub(crate) fn greatest(&self, name: &str) -> Option<u64> {
+        self.groups.as_slice().iter().filter_map(|group| self.bounds(*group, name)).map(|(_, most)| most).max()
+    }
+
+    /// Least and greatest value of an integer column in a row group, if the file says them.
+    fn bounds(&self, group: usize, name: &str) -> Option<(u64, u64)> {
+        let columns = self.file.metadata().row_group(group).columns();
+        let column = columns.iter().find(|column| column.column_path().string() == name)?;
+        let Statistics::Int64(found) = column.statistics()? else { return None };
+        Some((found.min_opt()?.cast_unsigned(), found.max_opt()?.cast_unsigned()))
+    }
+
     /// Reads the next batch; an empty one at the end of the file.
     fn next_batch(&mut self) -> Result<Vec<R>, Problem> {
         while self.left == 0 {
-            let number = self.next_group;
-            let Some(group) = self.file.metadata().row_groups().get(number) else { return Ok(Vec::new()) };
-            self.next_group += 1;
+            let Some(number) = self.groups.next() else { return Ok(Vec::new()) };
+            let group = self.file.metadata().row_group(number);
             self.left = u64::try_from(group.num_rows())
                 .map_err(|_| ParquetError::General("a row group of negative length".to_owned()))?;
             let columns = 0..group.num_columns();

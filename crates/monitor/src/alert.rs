@@ -1,0 +1,350 @@
+//! Thresholds, and what is done when one is passed: a program is run, or a URL is called.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use flowloom_core::time::Duration as Span;
+use flowloom_store::monitor::{MILLIONTHS, SampleRow, Series};
+use serde::Serialize;
+
+use crate::clock::{Bell, Moment};
+use crate::query::bits_of;
+use crate::registry::{Alert, matches};
+
+/// Actions that run at the same time, at most. What comes while they run is told as failed.
+const MOST_RUNNING: usize = 8;
+
+/// An action that takes longer is ended.
+const MOST_TIME: Duration = Duration::from_secs(30);
+
+/// A threshold that was passed, or is no longer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Raised {
+    /// The threshold.
+    pub alert: String,
+    /// `raised` or `cleared`.
+    pub state: State,
+    /// The target.
+    pub target: String,
+    /// The port.
+    pub port: String,
+    /// The counter.
+    pub counter: String,
+    /// The rate in units per second, or the value.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+    /// When, in nanoseconds since 1970 UTC.
+    pub time_ns: u64,
+}
+
+/// Whether a threshold was passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// It was.
+    Raised,
+    /// It is no longer.
+    Cleared,
+}
+
+impl State {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            State::Raised => "raised",
+            State::Cleared => "cleared",
+        }
+    }
+}
+
+/// All thresholds.
+pub(crate) struct Alerts {
+    rules: Vec<Arc<Alert>>,
+    /// What of each series is watched.
+    watched: BTreeMap<u32, (Series, Vec<Watch>)>,
+    running: usize,
+    done: (Sender<Ended>, Receiver<Ended>),
+}
+
+/// An action that ended: of which threshold, and why it failed.
+type Ended = (String, Option<String>);
+
+/// A series as one threshold sees it.
+struct Watch {
+    rule: usize,
+    /// When it was passed, in nanoseconds since 1970 UTC; `None` while it is not.
+    since_ns: Option<u64>,
+    is_raised: bool,
+}
+
+impl Alerts {
+    pub(crate) fn new(rules: &[Alert]) -> Alerts {
+        let rules = rules.iter().cloned().map(Arc::new).collect();
+        Alerts { rules, watched: BTreeMap::new(), running: 0, done: channel() }
+    }
+
+    /// A series is there.
+    pub(crate) fn defined(&mut self, series: &Series) {
+        let is_meant = |rule: &Alert| {
+            rule.counter == series.counter && matches(&rule.target, &series.target) && matches(&rule.port, &series.port)
+        };
+        let rules = self.rules.iter().enumerate().filter(|(_, rule)| is_meant(rule));
+        let watches: Vec<Watch> = rules.map(|(rule, _)| Watch { rule, since_ns: None, is_raised: false }).collect();
+        if !watches.is_empty() {
+            self.watched.insert(series.id, (series.clone(), watches));
+        }
+    }
+
+    /// Samples came: thresholds that they pass act.
+    pub(crate) fn sampled(
+        &mut self,
+        time_ns: u64,
+        span_ns: u64,
+        samples: &[(u32, u64)],
+        report: &mut dyn FnMut(&Raised),
+    ) {
+        if self.watched.is_empty() {
+            return;
+        }
+        let mut acts = Vec::new();
+        for (series, amount) in samples {
+            let Some((series, watches)) = self.watched.get_mut(series) else { continue };
+            let sample = SampleRow { series: series.id, time_ns, span_ns, amount: *amount };
+            let value = sample.millionths(series.kind) as f64 / MILLIONTHS as f64;
+            for watch in watches {
+                let rule = &self.rules[watch.rule];
+                if let Some(state) = watch.see(rule, series, (time_ns, span_ns), value) {
+                    acts.push((Arc::clone(rule), raised(rule, series, time_ns, value, state)));
+                }
+            }
+        }
+        for (rule, raised) in acts {
+            report(&raised);
+            self.act(&rule, &raised);
+        }
+    }
+
+    /// Reports the actions that failed since this was last called.
+    pub(crate) fn finished(&mut self, failed: &mut dyn FnMut(&str, String)) {
+        while let Ok((alert, problem)) = self.done.1.try_recv() {
+            self.running = self.running.saturating_sub(1);
+            if let Some(problem) = problem {
+                failed(&alert, problem);
+            }
+        }
+    }
+
+    fn act(&mut self, rule: &Arc<Alert>, raised: &Raised) {
+        let ended = self.done.0.clone();
+        self.running += 1;
+        if self.running > MOST_RUNNING {
+            let _ = ended.send((rule.name.clone(), Some(format!("{MOST_RUNNING} actions are running already"))));
+            return;
+        }
+        let (rule, raised) = (Arc::clone(rule), raised.clone());
+        let act = {
+            let ended = ended.clone();
+            let rule = Arc::clone(&rule);
+            move || {
+                let run = (!rule.command.is_empty()).then(|| run(&rule.command, &raised)).unwrap_or(Ok(()));
+                let called = rule.url.as_ref().map_or(Ok(()), |url| call(url, &raised));
+                let _ = ended.send((rule.name.clone(), run.and(called).err()));
+            }
+        };
+        if let Err(error) = thread::Builder::new().name("alert".to_owned()).spawn(act) {
+            let _ = ended.send((rule.name.clone(), Some(error.to_string())));
+        }
+    }
+}
+
+impl Watch {
+    /// What the threshold makes of a sample; `None` if nothing changes.
+    fn see(&mut self, rule: &Alert, series: &Series, (time_ns, span_ns): (u64, u64), value: f64) -> Option<State> {
+        if !is_passed(rule, series, value) {
+            self.since_ns = None;
+            return std::mem::take(&mut self.is_raised).then_some(State::Cleared);
+        }
+        let since = *self.since_ns.get_or_insert(time_ns.saturating_sub(span_ns));
+        let lasts = rule.lasts.as_ref().map_or(Span::ZERO, |lasts| lasts.value).as_nanos();
+        let is_new = !self.is_raised && time_ns.saturating_sub(since) >= lasts;
+        self.is_raised |= is_new;
+        is_new.then_some(State::Raised)
+    }
+}
+
+fn is_passed(rule: &Alert, series: &Series, value: f64) -> bool {
+    let rate = |bound: &Option<flowloom_core::keys::Quantity<flowloom_core::units::Rate>>| {
+        let bits = bound.as_ref()?.value.bits_per_second()? as f64;
+        Some(bits / bits_of(&series.unit)? as f64)
+    };
+    rule.above.or_else(|| rate(&rule.rate_above)).is_some_and(|bound| value > bound)
+        || rule.below.or_else(|| rate(&rule.rate_below)).is_some_and(|bound| value < bound)
+}
+
+fn raised(rule: &Alert, series: &Series, time_ns: u64, value: f64, state: State) -> Raised {
+    let alert = rule.name.clone();
+    let Series { target, port, counter, unit, .. } = series.clone();
+    Raised { alert, state, target, port, counter, value, unit, time_ns }
+}
+
+/// Runs a program. What happened is in its environment, so that no name becomes an argument.
+fn run(command: &[String], raised: &Raised) -> Result<(), String> {
+    let mut child = Command::new(&command[0])
+        .args(&command[1..])
+        .env("FLOWLOOM_ALERT_NAME", &raised.alert)
+        .env("FLOWLOOM_ALERT_STATE", raised.state.name())
+        .env("FLOWLOOM_ALERT_TARGET", &raised.target)
+        .env("FLOWLOOM_ALERT_PORT", raised.port.replace('\0', ""))
+        .env("FLOWLOOM_ALERT_COUNTER", &raised.counter)
+        .env("FLOWLOOM_ALERT_VALUE", raised.value.to_string())
+        .env("FLOWLOOM_ALERT_UNIT", &raised.unit)
+        .env("FLOWLOOM_ALERT_TIME_NS", raised.time_ns.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("{}: {error}", command[0]))?;
+    let end = Moment::now().monotonic_ns + MOST_TIME.as_nanos() as u64;
+    let pause = Bell::default();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => return Err(format!("{}: {status}", command[0])),
+            Ok(None) if Moment::now().monotonic_ns < end => {
+                pause.wait_until(Moment::now().monotonic_ns + 20_000_000);
+            }
+            Ok(None) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("{}: it took more than {} s", command[0], MOST_TIME.as_secs()));
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+}
+
+/// Sends what happened as JSON. An error does not tell the URL, of which a part may be a secret.
+fn call(url: &str, raised: &Raised) -> Result<(), String> {
+    use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
+    // Those that the host trusts. Without any, http is left.
+    let trusted = rustls_native_certs::load_native_certs().certs;
+    let trusted: Vec<Certificate<'static>> =
+        trusted.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = TlsConfig::builder()
+        .provider(TlsProvider::Rustls)
+        .root_certs(RootCerts::new_with_certs(&trusted))
+        .unversioned_rustls_crypto_provider(provider)
+        .build();
+    let config = ureq::Agent::config_builder().timeout_global(Some(MOST_TIME)).max_redirects(0).tls_config(tls).build();
+    let text = serde_json::to_string(raised).map_err(|error| error.to_string())?;
+    let sent = ureq::Agent::new_with_config(config).post(url).content_type("application/json").send(text);
+    sent.map(drop).map_err(|error| match error {
+        ureq::Error::StatusCode(status) => format!("its URL answered with {status}"),
+        ureq::Error::Io(error) => format!("its URL: {}", error.kind()),
+        ureq::Error::Timeout(_) => format!("its URL: {}", io::ErrorKind::TimedOut),
+        ureq::Error::HostNotFound => "its URL: unknown host".to_owned(),
+        _ => "its URL cannot be called".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use flowloom_store::monitor::Kind;
+
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn alert(keys: &str) -> Alert {
+        toml::from_str(&format!("name = \"busy\"\ncounter = \"in\"\n{keys}")).unwrap()
+    }
+
+    fn series() -> Series {
+        Series {
+            id: 7,
+            target: "core".to_owned(),
+            port: "eth0".to_owned(),
+            counter: "in".to_owned(),
+            unit: "octets".to_owned(),
+            kind: Kind::Counter,
+            interval_ns: S,
+        }
+    }
+
+    /// The states that octets per second, one sample a second, lead to.
+    fn states(keys: &str, rates: &[u64]) -> Vec<(u64, State)> {
+        let mut alerts = Alerts::new(&[alert(keys)]);
+        alerts.defined(&series());
+        let mut found = Vec::new();
+        for (second, rate) in (1..).zip(rates) {
+            alerts.sampled(second * S, S, &[(7, *rate), (8, 1 << 40)], &mut |raised| {
+                found.push((raised.time_ns / S, raised.state));
+            });
+        }
+        found
+    }
+
+    #[test]
+    fn thresholds_are_passed_and_left() {
+        use State::{Cleared, Raised};
+        let rates = [0, 200, 200, 0, 200, 200, 200, 200, 100];
+        assert_eq!(states("above = 100", &rates), [(2, Raised), (4, Cleared), (5, Raised), (9, Cleared)]);
+        assert_eq!(states("above = 100\nlasts = \"3s\"", &rates), [(7, Raised), (9, Cleared)]);
+        assert_eq!(states("rate-above = \"1kbit\"", &rates)[0], (2, Raised));
+        assert_eq!(states("rate-above = \"2kbit\"", &rates), []);
+        assert_eq!(states("below = 100", &rates)[..2], [(1, Raised), (2, Cleared)]);
+        assert_eq!(states("port = \"wlan*\"\nabove = 0", &rates), []);
+    }
+
+    #[test]
+    fn programs_find_what_happened_in_their_environment() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("said");
+        let script = format!("echo $FLOWLOOM_ALERT_NAME $FLOWLOOM_ALERT_PORT > {}", file.display());
+        let command = ["sh", "-c", &script].map(str::to_owned);
+        let raised =
+            raised(&alert("above = 1"), &Series { port: "$(date)".to_owned(), ..series() }, 1, 2.0, State::Raised);
+        run(&command, &raised).unwrap();
+        assert_eq!(std::fs::read_to_string(file).unwrap(), "busy $(date)\n");
+        assert!(run(&["false".to_owned()], &raised).unwrap_err().starts_with("false: exit status"));
+        assert!(run(&["/none".to_owned()], &raised).unwrap_err().starts_with("/none: No such file"));
+    }
+
+    #[test]
+    fn urls_get_what_happened_as_json() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/hush", listener.local_addr().unwrap());
+        let server = thread::spawn(move || {
+            ["204 No Content", "500 Oh"].map(|status| {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut text = Vec::new();
+                while !text.ends_with(b"}") {
+                    let mut block = [0; 1_024];
+                    let read = stream.read(&mut block).unwrap();
+                    text.extend(&block[..read]);
+                }
+                write!(stream, "HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
+                String::from_utf8(text).unwrap()
+            })
+        });
+        let raised = raised(&alert("above = 1"), &series(), 5, 2.5, State::Raised);
+        call(&url, &raised).unwrap();
+        assert_eq!(call(&url, &raised).unwrap_err(), "its URL answered with 500");
+        let asked = server.join().unwrap();
+        assert!(asked[0].starts_with("POST /hush HTTP/1.1\r\n"), "{}", asked[0]);
+        let json = "{\"alert\":\"busy\",\"state\":\"raised\",\"target\":\"core\",\"port\":\"eth0\",\"counter\":\"in\",\"value\":2.5,\
+                    \"unit\":\"octets\",\"time_ns\":5}";
+        assert!(asked[0].ends_with(json), "{}", asked[0]);
+        assert!(!call(&url, &raised).unwrap_err().contains("hush"));
+    }
+}

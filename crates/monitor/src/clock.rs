@@ -1,0 +1,61 @@
+//! The clocks of the monitor, and the waits on them.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use nix::time::{ClockId, clock_gettime};
+
+/// A moment, by both clocks of the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment {
+    /// CLOCK_MONOTONIC in nanoseconds: spans are differences of these.
+    pub monotonic_ns: u64,
+    /// CLOCK_REALTIME in nanoseconds since 1970 UTC: it places samples.
+    pub wall_ns: u64,
+}
+
+impl Moment {
+    /// Now.
+    pub fn now() -> Moment {
+        Moment { monotonic_ns: read(ClockId::CLOCK_MONOTONIC), wall_ns: read(ClockId::CLOCK_REALTIME) }
+    }
+
+    /// Nanoseconds since `earlier`.
+    pub fn since(&self, earlier: &Moment) -> u64 {
+        self.monotonic_ns.saturating_sub(earlier.monotonic_ns)
+    }
+}
+
+fn read(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock).expect("every Linux has it");
+    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+}
+
+/// Ends the waits of all threads of a monitor.
+#[derive(Clone, Debug, Default)]
+pub struct Bell(Arc<(Mutex<bool>, Condvar)>);
+
+impl Bell {
+    /// Ends them, now and from now on.
+    pub fn ring(&self) {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.1.notify_all();
+    }
+
+    /// Whether it rang.
+    pub fn has_rung(&self) -> bool {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until CLOCK_MONOTONIC is at `monotonic_ns`; true if the bell rang before.
+    pub fn wait_until(&self, monotonic_ns: u64) -> bool {
+        let mut rung = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let now = read(ClockId::CLOCK_MONOTONIC);
+            if *rung || now >= monotonic_ns {
+                return *rung;
+            }
+            let left = std::time::Duration::from_nanos(monotonic_ns - now);
+            rung = self.0.1.wait_timeout(rung, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}

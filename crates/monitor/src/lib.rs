@@ -1,0 +1,42 @@
+//! The monitor of links: counters of ports and queues over months.
+//!
+//! [`run`] asks the targets of a [`Registry`], each at its interval, and records what they count in the store of
+//! `flowloom_store::monitor`. [`Archive`] answers queries about any period of it, while it is written or not. The crate needs no
+//! simulator, no reports and no web server, so that a host can collect without them.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `rates` | two counts into an amount: wraps, restarts, resets (methods I.5) |
+//! | `target` | a target over time: answers into samples and gaps |
+//! | `snmp`, `ifmib`, `agent` | questions by SNMP; the counters of ports; all of an agent as one answer |
+//! | `local` | interfaces and queue disciplines of this host |
+//! | `registry` | the keys of the registry |
+//! | `collector` | threads, writing, what is reported |
+//! | `alert`, `board` | thresholds and their actions; the present state, for Prometheus |
+//! | `query` | periods at a bounded number of points |
+//! | `clock` | the only reader of the clocks here |
+
+#![forbid(unsafe_code)]
+
+mod agent;
+mod alert;
+mod board;
+mod clock;
+mod collector;
+mod ifmib;
+mod local;
+mod query;
+pub mod rates;
+pub mod registry;
+pub mod snmp;
+mod target;
+
+pub use agent::{Agent, Offered, PortDescription, capacity_of};
+pub use alert::{Raised, State as AlertState};
+pub use board::{Board, TargetState};
+pub use clock::{Bell, Moment};
+pub use collector::{MonitorError, Observer, Report, agent, base_of, run};
+pub use ifmib::{Offer, uptime};
+pub use local::local_ports;
+pub use query::{Archive, Curve, Gap, MOST_POINTS, Point, Query, Selection, bits_of};
+pub use registry::Registry;

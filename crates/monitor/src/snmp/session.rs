@@ -1,0 +1,347 @@
+//! A target that answers by SNMP: its addresses, versions 2c and 3, timeouts, repeated questions.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use snmp2::v3::{Auth, AuthProtocol, Cipher, Security};
+use snmp2::{Error as Wire, Oid as WireOid, SyncSession};
+
+use super::oid::Oid;
+use super::value::Value;
+use crate::clock::Moment;
+use crate::registry::{Authentication, Privacy};
+
+/// The port of agents.
+const PORT: u16 = 161;
+
+/// How often a question is repeated because the agent named its time first (RFC 3414, 3.2.7).
+const TIME_ROUNDS: usize = 3;
+
+/// Repetitions at first, and at most.
+const FIRST_REPETITIONS: u32 = 8;
+const MOST_REPETITIONS: u32 = 128;
+
+/// How a target is asked. It holds secrets, and has no text.
+#[derive(Clone)]
+pub enum Access {
+    /// Version 2c.
+    Community(String),
+    /// Version 3.
+    User {
+        /// Its name.
+        name: String,
+        /// How it proves who it is, and by what.
+        authentication: (Authentication, String),
+        /// How messages are encrypted, and by what.
+        privacy: Option<(Privacy, String)>,
+        /// The context.
+        context: Option<String>,
+    },
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    /// Nothing came in time.
+    #[error("no answer from {0}")]
+    NoAnswer(String),
+    /// The name of an address is not known.
+    #[error("{0}: unknown host")]
+    Unknown(String),
+    /// The agent rejects the user, its keys or its rights.
+    #[error("{0} rejects the user or its keys")]
+    Rejected(String),
+    /// What came is no answer to the question.
+    #[error("{0} answered with what is no answer: {1}")]
+    Malformed(String, String),
+    /// The agent says that it cannot answer.
+    #[error("{0} answered with error {1}")]
+    Refused(String, u32),
+}
+
+/// A conversation with a target.
+pub struct Session {
+    access: Access,
+    addresses: Vec<String>,
+    /// The address that is asked first.
+    current: usize,
+    timeout: std::time::Duration,
+    retries: u32,
+    repetitions: u32,
+    most_repetitions: u32,
+    /// `None` until the next question, and after each failure: a late answer finds a closed port.
+    open: Option<Box<SyncSession>>,
+    /// Packets sent and received.
+    packets: u64,
+    request: i32,
+}
+
+impl Session {
+    /// One with a target at these addresses. Nothing is sent yet.
+    pub fn new(access: Access, addresses: Vec<String>, timeout: std::time::Duration, retries: u32) -> Session {
+        Session {
+            access,
+            addresses,
+            current: 0,
+            timeout,
+            retries,
+            repetitions: FIRST_REPETITIONS,
+            most_repetitions: MOST_REPETITIONS,
+            open: None,
+            packets: 0,
+            request: (Moment::now().wall_ns & 0x3fff_ffff) as i32,
+        }
+    }
+
+    /// The same with at most so many rows in an answer.
+    #[must_use]
+    pub fn with_repetitions(self, most: Option<u32>) -> Session {
+        let most = most.unwrap_or(MOST_REPETITIONS);
+        Session { repetitions: FIRST_REPETITIONS.min(most), most_repetitions: most, ..self }
+    }
+
+    /// Packets sent and received since this was last asked.
+    pub fn take_packets(&mut self) -> u64 {
+        std::mem::take(&mut self.packets)
+    }
+
+    /// The address that answered last, or will be asked first.
+    pub fn address(&self) -> &str {
+        &self.addresses[self.current]
+    }
+
+    /// Asks for values, and passes on each with its identifier and the time of the answer.
+    ///
+    /// # Errors
+    /// There is no answer at any address.
+    pub fn get(&mut self, names: &[Oid], visit: &mut dyn FnMut(&[u8], Value)) -> Result<Moment, Trouble> {
+        self.ask(&|session, names| session.get_many(names), names, visit)
+    }
+
+    /// Asks for what follows in several columns, as many rows as the target answers well, and passes on each value with its identifier.
+    /// The time of the answer, and how many rows were asked for.
+    ///
+    /// # Errors
+    /// There is no answer at any address.
+    pub fn next_rows(
+        &mut self,
+        names: &[Oid],
+        visit: &mut dyn FnMut(&[u8], Value),
+    ) -> Result<(Moment, usize), Trouble> {
+        loop {
+            let rows = self.repetitions;
+            let mut values = 0;
+            let result = self.ask(&|session, names| session.getbulk(names, 0, rows), names, &mut |name, value| {
+                values += 1;
+                visit(name, value);
+            });
+            match result {
+                Ok(moment) => {
+                    // An agent sends as many as fit into a packet.
+                    let answered = (values / names.len()).max(1) as u32;
+                    self.repetitions = if answered < rows { answered } else { (rows * 2).min(self.most_repetitions) };
+                    return Ok((moment, rows as usize));
+                }
+                // It may be too much for the agent, or for the path.
+                Err(Trouble::NoAnswer(_) | Trouble::Refused(..)) if rows > 1 && values == 0 && self.has_answered() => {
+                    self.repetitions = (rows / 4).max(1);
+                    self.most_repetitions = self.most_repetitions.min((rows / 2).max(1));
+                }
+                Err(trouble) => return Err(trouble),
+            }
+        }
+    }
+
+    /// Whether the agent answers small questions.
+    fn has_answered(&mut self) -> bool {
+        let uptime = Oid::new(&[1, 3, 6, 1, 2, 1, 1, 3, 0]).expect("it is one");
+        self.get(&[uptime], &mut |_, _| {}).is_ok()
+    }
+
+    fn ask(
+        &mut self,
+        question: &dyn for<'a> Fn(&'a mut SyncSession, &[&WireOid<'_>]) -> Result<snmp2::Pdu<'a>, Wire>,
+        names: &[Oid],
+        visit: &mut dyn FnMut(&[u8], Value),
+    ) -> Result<Moment, Trouble> {
+        let wire: Vec<WireOid<'_>> = names.iter().map(|name| WireOid::new(name.wire().into())).collect();
+        let wire: Vec<&WireOid<'_>> = wire.iter().collect();
+        let mut last = None;
+        for _ in 0..self.addresses.len() {
+            for _ in 0..=self.retries {
+                match self.once(question, &wire, visit) {
+                    Err(trouble @ Trouble::NoAnswer(_)) => last = Some(trouble),
+                    Err(trouble @ (Trouble::Unknown(_) | Trouble::Rejected(_))) => {
+                        last = Some(trouble);
+                        break;
+                    }
+                    other => return other,
+                }
+            }
+            self.current = (self.current + 1) % self.addresses.len();
+        }
+        Err(last.unwrap_or_else(|| Trouble::Unknown("no address".to_owned())))
+    }
+
+    /// Asks once, at the current address.
+    fn once(
+        &mut self,
+        question: &dyn for<'a> Fn(&'a mut SyncSession, &[&WireOid<'_>]) -> Result<snmp2::Pdu<'a>, Wire>,
+        names: &[&WireOid<'_>],
+        visit: &mut dyn FnMut(&[u8], Value),
+    ) -> Result<Moment, Trouble> {
+        let address = self.address().to_owned();
+        let mut session = match self.open.take() {
+            Some(session) => session,
+            None => self.begin(&address)?,
+        };
+        for _ in 0..TIME_ROUNDS {
+            self.packets += 1;
+            match question(&mut session, names) {
+                Ok(answer) => {
+                    let moment = Moment::now();
+                    self.packets += 1;
+                    let status = answer.error_status;
+                    if status == 0 {
+                        answer.varbinds.for_each(|(name, value)| visit(name.as_bytes(), Value::of(&value)));
+                    }
+                    self.open = Some(session);
+                    return if status == 0 { Ok(moment) } else { Err(Trouble::Refused(address, status)) };
+                }
+                Err(Wire::AuthUpdated) => self.packets += 1,
+                Err(error) => return Err(self.trouble(address, &error)),
+            }
+        }
+        Err(Trouble::Malformed(address, "its time does not hold still".to_owned()))
+    }
+
+    /// Opens a socket, and of version 3 learns who the agent is.
+    fn begin(&mut self, address: &str) -> Result<Box<SyncSession>, Trouble> {
+        let unknown = || Trouble::Unknown(address.to_owned());
+        let to = resolve(address).ok_or_else(unknown)?;
+        // Requests of one session have other numbers than those of the one before.
+        self.request = self.request.wrapping_add(0x1_0000) & 0x3fff_ffff;
+        let timeout = Some(self.timeout);
+        let made = match &self.access {
+            Access::Community(community) => SyncSession::new_v2c(to, community.as_bytes(), timeout, self.request),
+            Access::User { name, authentication, privacy, context } => {
+                let security = security(name, authentication, privacy.as_ref(), context.as_deref());
+                SyncSession::new_v3(to, timeout, self.request, security)
+            }
+        };
+        let mut session = Box::new(made.map_err(|_| unknown())?);
+        if matches!(self.access, Access::User { .. }) {
+            self.packets += 1;
+            session.init().map_err(|error| self.trouble(address.to_owned(), &error))?;
+            self.packets += 1;
+        }
+        Ok(session)
+    }
+
+    fn trouble(&mut self, address: String, error: &Wire) -> Trouble {
+        match error {
+            Wire::Send | Wire::Receive => return Trouble::NoAnswer(address),
+            Wire::AuthFailure(_) | Wire::CommunityMismatch => self.packets += 1,
+            other => {
+                self.packets += 1;
+                return Trouble::Malformed(address, other.to_string());
+            }
+        }
+        Trouble::Rejected(address)
+    }
+}
+
+fn security(
+    name: &str,
+    (authentication, key): &(Authentication, String),
+    privacy: Option<&(Privacy, String)>,
+    context: Option<&str>,
+) -> Security {
+    let protocol = match authentication {
+        Authentication::Md5 => AuthProtocol::Md5,
+        Authentication::Sha1 => AuthProtocol::Sha1,
+        Authentication::Sha224 => AuthProtocol::Sha224,
+        Authentication::Sha256 => AuthProtocol::Sha256,
+        Authentication::Sha384 => AuthProtocol::Sha384,
+        Authentication::Sha512 => AuthProtocol::Sha512,
+    };
+    let auth = match privacy {
+        None => Auth::AuthNoPriv,
+        Some((privacy, key)) => Auth::AuthPriv {
+            cipher: match privacy {
+                Privacy::Des => Cipher::Des,
+                Privacy::Aes128 => Cipher::Aes128,
+                Privacy::Aes192 => Cipher::Aes192,
+                Privacy::Aes256 => Cipher::Aes256,
+            },
+            privacy_password: key.as_bytes().to_vec(),
+        },
+    };
+    let security = Security::new(name.as_bytes(), key.as_bytes()).with_auth_protocol(protocol).with_auth(auth);
+    match context {
+        Some(context) => security.with_context_name(context),
+        None => security,
+    }
+}
+
+/// Host and port of an address as it is written: `HOST`, `HOST:PORT`, `[IPv6]:PORT` or an IPv6 address.
+pub fn host_and_port(address: &str) -> Option<(&str, u16)> {
+    let is_host = |host: &&str| {
+        !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
+    };
+    if address.parse::<std::net::Ipv6Addr>().is_ok() {
+        return Some((address, PORT));
+    }
+    if let Some(rest) = address.strip_prefix('[') {
+        let (host, port) = rest.split_once(']')?;
+        host.parse::<std::net::Ipv6Addr>().ok()?;
+        let port = if port.is_empty() { PORT } else { port.strip_prefix(':')?.parse().ok()? };
+        return Some((host, port));
+    }
+    match address.split_once(':') {
+        None => Some(address).filter(is_host).map(|host| (host, PORT)),
+        Some((host, port)) => Some(host).filter(is_host).zip(port.parse().ok().filter(|port| *port != 0)),
+    }
+}
+
+fn resolve(address: &str) -> Option<SocketAddr> {
+    host_and_port(address)?.to_socket_addrs().ok()?.next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_have_host_and_port() {
+        for (address, expected) in [
+            ("10.0.0.1", Some(("10.0.0.1", 161))),
+            ("core-1.example:1161", Some(("core-1.example", 1161))),
+            ("::1", Some(("::1", 161))),
+            ("[::1]:1161", Some(("::1", 1161))),
+            ("[::1]", Some(("::1", 161))),
+            ("a:b", None),
+            ("a:0", None),
+            ("", None),
+            ("a b", None),
+            ("[x]:1", None),
+        ] {
+            assert_eq!(host_and_port(address), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn nobody_is_no_answer() {
+        let access = Access::Community("c0mmunity".to_owned());
+        // A port of this host that nobody listens on.
+        let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let at = silent.local_addr().unwrap().to_string();
+        let timeout = std::time::Duration::from_millis(20);
+        let mut session = Session::new(access, vec![free, at.clone()], timeout, 2);
+        let uptime = Oid::new(&[1, 3, 6, 1, 2, 1, 1, 3, 0]).unwrap();
+        let trouble = session.get(&[uptime], &mut |_, _| {}).unwrap_err();
+        assert_eq!(trouble, Trouble::NoAnswer(at));
+        assert_eq!(session.take_packets(), 6);
+        assert!(!trouble.to_string().contains("c0mmunity"));
+    }
+}

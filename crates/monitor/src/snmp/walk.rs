@@ -1,0 +1,165 @@
+//! Columns of a table, asked for together and put together row by row.
+//!
+//! Columns may have holes, and an answer may end in the middle of a row: every column therefore goes on from its own last index.
+
+use std::collections::BTreeMap;
+
+use super::oid::Oid;
+use super::session::{Session, Trouble};
+use super::value::Value;
+use crate::clock::Moment;
+
+/// Rows of a table at most: a target that has more, or makes them up, is not read further.
+const MOST_ROWS: usize = 100_000;
+
+/// A row of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its values, by column.
+    pub values: Vec<Option<Value>>,
+    /// When the first of them was received.
+    pub received: Moment,
+}
+
+/// What was read of a table.
+#[derive(Debug, Default)]
+pub struct Table {
+    /// Its rows, by index.
+    pub rows: BTreeMap<Vec<u32>, Row>,
+    /// Whether a column did not go up: the agent named an index twice. What is behind it was not read.
+    pub is_disordered: bool,
+}
+
+/// Reads columns of a table.
+///
+/// # Errors
+/// The target does not answer.
+pub fn walk(session: &mut Session, columns: &[Oid]) -> Result<Table, Trouble> {
+    let mut walk = Walk::new(columns);
+    let mut page = Vec::new();
+    while let Some(questions) = walk.questions() {
+        page.clear();
+        let (received, _) = session.next_rows(&questions, &mut |name, value| page.push((name.to_vec(), value)))?;
+        walk.take(&page, received);
+    }
+    Ok(walk.table)
+}
+
+/// A walk on its way. It does no I/O.
+pub struct Walk {
+    columns: Vec<Oid>,
+    /// The index that each column is at; `None` at its end.
+    at: Vec<Option<Vec<u32>>>,
+    table: Table,
+}
+
+impl Walk {
+    /// One of these columns.
+    pub fn new(columns: &[Oid]) -> Walk {
+        Walk { columns: columns.to_vec(), at: vec![Some(Vec::new()); columns.len()], table: Table::default() }
+    }
+
+    /// What was read.
+    pub fn into_table(self) -> Table {
+        self.table
+    }
+
+    /// Behind what to ask next, of each column that goes on; `None` at the end of all.
+    pub fn questions(&self) -> Option<Vec<Oid>> {
+        let open = self.columns.iter().zip(&self.at);
+        let questions: Vec<Oid> = open.filter_map(|(column, at)| at.as_ref().map(|at| column.then(at))).collect();
+        (!questions.is_empty() && self.table.rows.len() < MOST_ROWS).then_some(questions)
+    }
+
+    /// Takes the answer to [`Walk::questions`]: rows of one value of each column.
+    pub fn take(&mut self, page: &[(Vec<u8>, Value)], received: Moment) {
+        let open: Vec<usize> = (0..self.columns.len()).filter(|column| self.at[*column].is_some()).collect();
+        if page.is_empty() {
+            self.at.fill(None);
+        }
+        for ((name, value), column) in page.iter().zip(open.iter().cycle()) {
+            self.value(*column, name, value, received);
+        }
+        // A page that ends before all columns had a value leaves the others where they are, and they are asked for again.
+    }
+
+    fn value(&mut self, column: usize, name: &[u8], value: &Value, received: Moment) {
+        let Some(at) = &self.at[column] else { return };
+        let index = self.columns[column].index_in(name).filter(|index| !index.is_empty() && *value != Value::End);
+        let Some(index) = index else {
+            self.at[column] = None;
+            return;
+        };
+        if index <= *at {
+            self.table.is_disordered = true;
+            self.at[column] = None;
+            return;
+        }
+        let columns = self.columns.len();
+        let row = self.table.rows.entry(index.clone()).or_insert_with(|| Row { values: vec![None; columns], received });
+        row.values[column] = Some(value.clone());
+        self.at[column] = Some(index);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns() -> [Oid; 2] {
+        ["1.3.6.1.2", "1.3.6.1.3"].map(|oid| oid.parse().unwrap())
+    }
+
+    fn cell(column: usize, index: u32, value: u64) -> (Vec<u8>, Value) {
+        (columns()[column].then(&[index]).wire().to_vec(), Value::Gauge(value))
+    }
+
+    fn rows(table: &Table) -> Vec<(u32, [Option<u64>; 2])> {
+        let number = |value: &Option<Value>| match value {
+            Some(Value::Gauge(number)) => Some(*number),
+            _ => None,
+        };
+        table
+            .rows
+            .iter()
+            .map(|(index, row)| (index[0], [0, 1].map(|column| number(row.values.get(column).unwrap_or(&None)))))
+            .collect()
+    }
+
+    #[test]
+    fn rows_are_put_together_across_answers() {
+        let mut walk = Walk::new(&columns());
+        // The second column has no row 2, and the first answer ends in the middle of a row.
+        walk.take(&[cell(0, 1, 10), cell(1, 1, 11), cell(0, 2, 20), cell(1, 3, 31), cell(0, 3, 30)], Moment::default());
+        let next: Vec<String> = walk.questions().unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(next, ["1.3.6.1.2.3", "1.3.6.1.3.3"]);
+        let other = (vec![0x2b, 6, 1, 4], Value::Gauge(9));
+        walk.take(&[cell(1, 1, 9), other.clone()], Moment::default());
+        assert!(walk.questions().is_none());
+        let table = walk.into_table();
+        assert_eq!(rows(&table), [(1, [Some(10), Some(11)]), (2, [Some(20), None]), (3, [Some(30), Some(31)])]);
+        assert!(!table.is_disordered);
+    }
+
+    #[test]
+    fn an_index_that_comes_twice_ends_the_walk() {
+        let mut walk = Walk::new(&columns()[..1]);
+        walk.take(&[cell(0, 1, 10), cell(0, 2, 20), cell(0, 2, 99), cell(0, 3, 30)], Moment::default());
+        assert!(walk.questions().is_none());
+        let table = walk.into_table();
+        assert!(table.is_disordered);
+        assert_eq!(
+            rows(&table),
+            [(1, [Some(10), None]), (2, [Some(20), None])].map(|(index, [a, _])| (index, [a, None]))
+        );
+    }
+
+    #[test]
+    fn silence_and_ends_end_the_walk() {
+        for page in [vec![], vec![(columns()[0].then(&[1]).wire().to_vec(), Value::End)], vec![cell(1, 1, 1)]] {
+            let mut walk = Walk::new(&columns()[..1]);
+            walk.take(&page, Moment::default());
+            assert!(walk.questions().is_none() && walk.table.rows.is_empty());
+        }
+    }
+}

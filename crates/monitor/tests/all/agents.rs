@@ -1,0 +1,126 @@
+//! The monitor against agents made for the test.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use flowloom_monitor::{Agent, Offer, Registry};
+
+use super::responder::{Answers, Objects, Responder, Value, switch};
+
+fn agent(responder: &Responder) -> Agent {
+    let text = format!("[[target]]\nname = \"a\"\naddresses = [\"{}\"]\ncommunity = \"public\"\n", responder.address);
+    let registry: Registry = toml::from_str(&text).unwrap();
+    let target = &registry.target[0];
+    flowloom_monitor::agent(&registry, target, std::path::Path::new("")).unwrap().unwrap()
+}
+
+fn shared(objects: Objects) -> Arc<Mutex<Objects>> {
+    Arc::new(Mutex::new(objects))
+}
+
+#[test]
+fn all_ports_are_read_whatever_fits_into_an_answer() {
+    for most in [1, 7, 100, 10_000] {
+        let responder = Responder::start(shared(switch(53, 100, 7)), most);
+        let mut agent = agent(&responder);
+        let answer = agent.ask().unwrap();
+        assert_eq!(answer.ports.len(), 53, "{most} values at once");
+        assert!(answer.ports.iter().all(|port| port.readings.len() == 8));
+        assert_eq!(answer.ports[0].bits_per_second, Some(1_000_000_000));
+        assert_eq!(answer.uptime.map(|(ticks, _)| ticks), Some(10_000));
+        assert!(answer.own_packets > 2);
+        let offered = agent.offered().unwrap();
+        assert_eq!((offered.offer, offered.ports.len()), (Offer::Wide, 53));
+    }
+}
+
+#[test]
+fn ports_without_wide_counters_have_narrow_ones() {
+    for (missing, offer) in [(vec![2], Offer::Both), (vec![1, 2, 3], Offer::Narrow)] {
+        let mut objects = switch(3, 100, 7);
+        for port in &missing {
+            for column in 6..=13 {
+                objects.remove(&vec![1, 3, 6, 1, 2, 1, 31, 1, 1, 1, column, *port]);
+            }
+        }
+        let responder = Responder::start(shared(objects), 50);
+        let mut agent = agent(&responder);
+        let answer = agent.ask().unwrap();
+        assert_eq!((agent.offered().unwrap().offer, answer.ports.len()), (offer, 3));
+        let is_narrow = |at: usize| format!("{:?}", answer.ports[at].readings[0]).contains("Bits32");
+        assert_eq!((1..=3).filter(|port| is_narrow(port - 1)).map(|port| port as u32).collect::<Vec<_>>(), missing);
+    }
+}
+
+/// An agent that names one index twice, for ever.
+struct Circle;
+
+impl Answers for Circle {
+    fn get(&mut self, _: &[u32]) -> Option<Value> {
+        Some(Value::Ticks(5))
+    }
+
+    fn next(&mut self, name: &[u32]) -> Option<(Vec<u32>, Value)> {
+        // Columns of ifXTable have eleven arcs, those of ifTable ten.
+        let column = if name.get(6) == Some(&31) { 11 } else { 10 };
+        let column = &name[..name.len().min(column)];
+        Some(([column, &[7]].concat(), Value::Count64(1)))
+    }
+}
+
+#[test]
+fn an_index_that_comes_twice_is_read_once() {
+    let responder = Responder::start(Circle, 50);
+    let mut agent = agent(&responder);
+    let answer = agent.ask().unwrap();
+    assert!(answer.ports.len() <= 1 && agent.offered().unwrap().is_disordered, "{:?}", answer.ports);
+}
+
+#[test]
+fn of_two_rows_of_a_name_the_last_is_meant() {
+    let mut objects = switch(2, 100, 7);
+    objects.insert(vec![1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1, 1], Value::Text("ge-0/0/2".to_owned()));
+    let responder = Responder::start(shared(objects.clone()), 100);
+    let answer = agent(&responder).ask().unwrap();
+    assert_eq!(answer.ports.iter().map(|port| port.index.as_str()).collect::<Vec<_>>(), ["2"]);
+    // Unless that is down.
+    objects.insert(vec![1, 3, 6, 1, 2, 1, 2, 2, 1, 8, 2], Value::Gauge(2));
+    let responder = Responder::start(shared(objects), 100);
+    let answer = agent(&responder).ask().unwrap();
+    assert_eq!(answer.ports.iter().map(|port| port.index.as_str()).collect::<Vec<_>>(), ["1"]);
+}
+
+#[test]
+fn ports_that_come_are_noticed() {
+    let objects = shared(switch(2, 100, 7));
+    let responder = Responder::start(Arc::clone(&objects), 100);
+    let mut agent = agent(&responder);
+    assert_eq!(agent.ask().unwrap().ports.len(), 2);
+    *objects.lock().unwrap() = switch(5, 110, 9);
+    // Their counters are read at once, what else is known of them the next time.
+    assert_eq!(agent.ask().unwrap().ports.len(), 5);
+    let answer = agent.ask().unwrap();
+    assert!(answer.ports.iter().all(|port| port.bits_per_second == Some(1_000_000_000)));
+    assert_eq!(agent.offered().unwrap().ports.len(), 5);
+}
+
+#[test]
+fn a_second_address_is_asked_when_the_first_is_silent() {
+    let responder = Responder::start(shared(switch(1, 100, 7)), 100);
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let text = format!(
+        "timeout = \"50ms\"\nretries = 0\n[[target]]\nname = \"a\"\naddresses = [\"{}\", \"{}\"]\ncommunity = \"public\"\n",
+        silent.local_addr().unwrap(),
+        responder.address
+    );
+    let registry: Registry = toml::from_str(&text).unwrap();
+    let target = &registry.target[0];
+    let mut agent = flowloom_monitor::agent(&registry, target, std::path::Path::new("")).unwrap().unwrap();
+    let start = flowloom_monitor::Moment::now();
+    assert_eq!(agent.ask().unwrap().ports.len(), 1);
+    assert_eq!(agent.address(), responder.address.to_string());
+    // It goes on there, and waits for the silent one once.
+    agent.ask().unwrap();
+    let took = flowloom_monitor::Moment::now().since(&start);
+    assert!(took < Duration::from_millis(900).as_nanos() as u64, "{took} ns");
+}

@@ -1,0 +1,7 @@
+//! The monitor against real agents, and against agents made for the test.
+
+mod agents;
+mod network;
+mod responder;
+mod scale;
+mod snmpd;

@@ -1,0 +1,76 @@
+//! What `flowloom verify` asks of a store beside its tables.
+
+use std::path::{Path, PathBuf};
+
+use super::day;
+use super::journal;
+use super::rows::{GapRow, LevelRow, SampleRow};
+use super::{CATALOGUE_FILE, Catalogue};
+use crate::table::{FileError, Part, Row, read_through};
+
+pub use super::reader::is_written;
+
+/// Whether the tables of a store have this format.
+pub(crate) fn is_table(format: &str) -> bool {
+    [SampleRow::TABLE, LevelRow::TABLE, GapRow::TABLE].contains(&format)
+}
+
+/// Reads the table of this format at `path` to its end, as long as `goes_on`: the number of its rows, and whether it carries digests;
+/// `None` if the tables of a store have no such format.
+pub(crate) fn verify_table(
+    path: &Path,
+    format: &str,
+    goes_on: &dyn Fn() -> bool,
+) -> Option<Result<(u64, bool), FileError>> {
+    match format {
+        SampleRow::TABLE => Some(read_through::<SampleRow>(path, day::VERSION, goes_on)),
+        LevelRow::TABLE => Some(read_through::<LevelRow>(path, day::VERSION, goes_on)),
+        GapRow::TABLE => Some(read_through::<GapRow>(path, day::VERSION, goes_on)),
+        _ => None,
+    }
+}
+
+/// Whether the folder is a store of a monitor.
+pub fn is_store(folder: &Path) -> bool {
+    folder.join(CATALOGUE_FILE).is_file()
+}
+
+/// Reads the catalogue of the store in `folder`: the number of its series.
+///
+/// # Errors
+/// It is damaged or missing, or cannot be read.
+pub fn verify_catalogue(folder: &Path) -> Result<u64, FileError> {
+    let missing = || FileError::Changed { path: folder.join(CATALOGUE_FILE), part: Part::File };
+    Catalogue::open(folder)?.map(|catalogue| catalogue.series().count() as u64).ok_or_else(missing)
+}
+
+/// Reads every segment of the journal of the store in `folder`: its path, and its records or what is wrong with it. A record that was
+/// being written when the monitor was killed is no damage.
+///
+/// # Errors
+/// The journal cannot be listed.
+pub fn verify_journal(folder: &Path) -> Result<Vec<(PathBuf, Result<u64, FileError>)>, FileError> {
+    let mut found = Vec::new();
+    for (_, path) in journal::segments(folder)? {
+        let records = match journal::load(&path) {
+            // It was folded meanwhile.
+            Ok(None) => continue,
+            Ok(Some(bytes)) => {
+                let read = journal::read(&bytes, &mut |_| {});
+                // While it is written, the last record may be half there.
+                if read.is_damaged && !is_written(folder) {
+                    let problem = format!(
+                        "after {} records, {} bytes are not those that were written (the records before are read)",
+                        read.records, read.other_bytes
+                    );
+                    Err(FileError::Damaged { path: path.clone(), row: read.records, problem })
+                } else {
+                    Ok(read.records)
+                }
+            }
+            Err(error) => Err(error),
+        };
+        found.push((path, records));
+    }
+    Ok(found)
+}

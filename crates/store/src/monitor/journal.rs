@@ -1,0 +1,288 @@
+//! Segments of the journal: what was recorded last, record by record.
+//!
+//! A segment is a head, and records in frames: the length of the record, a digest, the record in postcard. The digest is the beginning
+//! of the SHA-256 of the digest before and the record, so that no record can be left out, moved or changed. Whatever ended the writer,
+//! all records but the last are whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{GapRow, Series};
+use crate::regular;
+use crate::table::FileError;
+
+/// The folder of the segments.
+pub const JOURNAL_FOLDER: &str = "journal";
+
+/// The ending of their names.
+const ENDING: &str = "journal";
+
+/// The first bytes of a segment: what it is, and the version of its form.
+const HEAD: &[u8] = b"flowloom-journal 1\n";
+
+/// Bytes of a digest that are kept.
+const DIGEST: usize = 8;
+
+/// A record is at most this long: a batch has an answer of a target.
+const MOST_RECORD: usize = 16 << 20;
+
+/// Samples that were received in one answer and have the same span.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Batch {
+    /// When the answer was received, in nanoseconds since 1970 UTC.
+    pub time_ns: u64,
+    /// Time since the answer before, in nanoseconds.
+    pub span_ns: u64,
+    /// Series, and what was counted.
+    pub samples: Vec<(u32, u64)>,
+}
+
+/// What is recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Record {
+    /// A series that is new.
+    Series(Series),
+    /// Samples.
+    Samples(Batch),
+    /// A time in which a rate is unknown.
+    Gap(GapRow),
+}
+
+/// What a segment holds.
+#[derive(Debug, Default)]
+pub struct Read {
+    /// Records that are whole.
+    pub records: u64,
+    /// Bytes of these and of the head.
+    pub whole_bytes: u64,
+    /// Bytes behind them that are no record: of one that was being written, or damaged.
+    pub other_bytes: u64,
+    /// Whether these bytes are damaged, and not just the beginning of a record.
+    pub is_damaged: bool,
+}
+
+/// Reads the segment in `bytes` and passes on each record that is whole.
+pub fn read(bytes: &[u8], visit: &mut dyn FnMut(Record)) -> Read {
+    let Some(mut rest) = bytes.strip_prefix(HEAD) else {
+        // The writer was ended before it wrote the head.
+        let is_damaged = !HEAD.starts_with(bytes);
+        return Read { other_bytes: bytes.len() as u64, is_damaged, ..Read::default() };
+    };
+    let mut read = Read { whole_bytes: HEAD.len() as u64, ..Read::default() };
+    let mut before = first_digest();
+    while let Some((length, framed)) = rest.split_first_chunk::<4>() {
+        let length = u32::from_le_bytes(*length) as usize;
+        let Some((digest, framed)) = framed.split_first_chunk::<DIGEST>() else { break };
+        if length == 0 || length > MOST_RECORD {
+            // After a loss of power, a file may end in zeros.
+            read.is_damaged = rest.iter().any(|byte| *byte != 0);
+            break;
+        }
+        let Some((record, behind)) = framed.split_at_checked(length) else { break };
+        let parsed = (chained(&before, record) == *digest).then(|| postcard::from_bytes(record).ok()).flatten();
+        let Some(parsed) = parsed else {
+            read.is_damaged = true;
+            break;
+        };
+        visit(parsed);
+        read.records += 1;
+        read.whole_bytes += (4 + DIGEST + length) as u64;
+        before = *digest;
+        rest = behind;
+    }
+    read.other_bytes = rest.len() as u64;
+    read
+}
+
+fn first_digest() -> [u8; DIGEST] {
+    chained(&[0; DIGEST], HEAD)
+}
+
+/// The digest of a record behind one with the digest `before`.
+fn chained(before: &[u8; DIGEST], record: &[u8]) -> [u8; DIGEST] {
+    let digest = Sha256::new().chain_update(before).chain_update(record).finalize();
+    std::array::from_fn(|at| digest[at])
+}
+
+/// A segment that is being written.
+pub(super) struct Segment {
+    file: File,
+    path: PathBuf,
+    number: u64,
+    before: [u8; DIGEST],
+    bytes: u64,
+    frame: Vec<u8>,
+}
+
+impl Segment {
+    /// Begins segment `number` of the store in `folder`.
+    pub(super) fn create(folder: &Path, number: u64) -> Result<Segment, FileError> {
+        let path = path_of(folder, number);
+        let mut options = OpenOptions::new();
+        options.append(true).create_new(true);
+        let create = || -> io::Result<File> {
+            let mut file = options.open(&path)?;
+            file.write_all(HEAD)?;
+            file.sync_all()?;
+            File::open(folder.join(JOURNAL_FOLDER))?.sync_all()?;
+            Ok(file)
+        };
+        let file = create().map_err(|source| FileError::Write { path: path.clone(), source })?;
+        Ok(Segment { file, path, number, before: first_digest(), bytes: HEAD.len() as u64, frame: Vec::new() })
+    }
+
+    /// Its number.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Its length in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Appends a record. Once this returns, the record survives the end of the process.
+    pub(super) fn append(&mut self, record: &Record) -> Result<(), FileError> {
+        self.frame.clear();
+        self.frame.resize(4 + DIGEST, 0);
+        let frame = std::mem::take(&mut self.frame);
+        let result = postcard::to_extend(record, frame).map_err(io::Error::other).and_then(|mut frame| {
+            let record = &frame[4 + DIGEST..];
+            let length = u32::try_from(record.len()).ok().filter(|length| *length as usize <= MOST_RECORD);
+            let length = length.ok_or_else(|| io::Error::other("a record is too long"))?;
+            let digest = chained(&self.before, record);
+            frame[..4].copy_from_slice(&length.to_le_bytes());
+            frame[4..4 + DIGEST].copy_from_slice(&digest);
+            self.file.write_all(&frame)?;
+            self.before = digest;
+            self.bytes += frame.len() as u64;
+            self.frame = frame;
+            Ok(())
+        });
+        result.map_err(|source| FileError::Write { path: self.path.clone(), source })
+    }
+
+    /// Waits until all records are on the disk.
+    pub(super) fn sync(&self) -> Result<(), FileError> {
+        self.file.sync_data().map_err(|source| FileError::Write { path: self.path.clone(), source })
+    }
+}
+
+/// The path of segment `number`.
+pub(super) fn path_of(folder: &Path, number: u64) -> PathBuf {
+    folder.join(JOURNAL_FOLDER).join(format!("{number:08}.{ENDING}"))
+}
+
+/// The number of the segment at `path`, if its name is that of one.
+pub(super) fn number_of(path: &Path) -> Option<u64> {
+    if path.extension()? != ENDING {
+        return None;
+    }
+    path.file_stem()?.to_str()?.parse().ok()
+}
+
+/// The segments of the store in `folder`, by number.
+pub(super) fn segments(folder: &Path) -> Result<Vec<(u64, PathBuf)>, FileError> {
+    let journal = folder.join(JOURNAL_FOLDER);
+    let list = || -> io::Result<Vec<(u64, PathBuf)>> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&journal)? {
+            let path = entry?.path();
+            if let Some(number) = number_of(&path) {
+                found.push((number, path));
+            }
+        }
+        found.sort();
+        Ok(found)
+    };
+    match list() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        other => other.map_err(|source| FileError::Read { path: journal.clone(), source }),
+    }
+}
+
+/// The bytes of the segment at `path`; `None` if it was folded meanwhile.
+pub(super) fn load(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    match regular::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(FileError::Read { path: path.to_owned(), source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records() -> Vec<Record> {
+        let batch = |time_ns| Batch { time_ns, span_ns: 10, samples: vec![(1, 5), (300, u64::MAX)] };
+        vec![Record::Samples(batch(1)), Record::Gap(GapRow::default()), Record::Samples(batch(2))]
+    }
+
+    fn written() -> (tempfile::TempDir, Vec<u8>) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(JOURNAL_FOLDER)).unwrap();
+        let mut segment = Segment::create(folder.path(), 7).unwrap();
+        records().iter().for_each(|record| segment.append(record).unwrap());
+        segment.sync().unwrap();
+        let bytes = fs::read(path_of(folder.path(), 7)).unwrap();
+        assert_eq!(segment.bytes(), bytes.len() as u64);
+        (folder, bytes)
+    }
+
+    fn found(bytes: &[u8]) -> (Vec<Record>, Read) {
+        let mut found = Vec::new();
+        let read = read(bytes, &mut |record| found.push(record));
+        assert_eq!(read.whole_bytes + read.other_bytes, bytes.len() as u64);
+        (found, read)
+    }
+
+    #[test]
+    fn what_is_cut_loses_the_last_record() {
+        let (_folder, bytes) = written();
+        assert_eq!(found(&bytes).0, records());
+        let mut fewest = records().len();
+        for end in (0..bytes.len()).rev() {
+            let (found, read) = found(&bytes[..end]);
+            assert!(!read.is_damaged && found[..] == records()[..found.len()], "{end}");
+            assert!(fewest - found.len() <= 1);
+            fewest = found.len();
+        }
+        // The end of a file that was not on the disk yet.
+        let mut zeros = bytes.clone();
+        zeros.extend([0; 100]);
+        let (found, read) = found(&zeros);
+        assert_eq!((found.len(), read.is_damaged, read.other_bytes), (3, false, 100));
+    }
+
+    #[test]
+    fn no_changed_record_is_read() {
+        let (_folder, bytes) = written();
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut changed = bytes.clone();
+                changed[at] ^= 1 << bit;
+                let (found, read) = found(&changed);
+                assert!(found.len() < 3 && found[..] == records()[..found.len()], "byte {at}");
+                assert!(read.other_bytes > 0);
+            }
+        }
+        let behind_first = HEAD.len() + 12 + u32::from_le_bytes(bytes[HEAD.len()..][..4].try_into().unwrap()) as usize;
+        let without_first: Vec<u8> = HEAD.iter().chain(&bytes[behind_first..]).copied().collect();
+        assert_eq!(found(&without_first).0, []);
+    }
+
+    #[test]
+    fn segments_are_listed_by_number() {
+        let (folder, _) = written();
+        Segment::create(folder.path(), 10).unwrap();
+        fs::write(folder.path().join("journal/x.journal"), "").unwrap();
+        let numbers: Vec<u64> = segments(folder.path()).unwrap().iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, [7, 10]);
+        assert!(Segment::create(folder.path(), 7).is_err());
+    }
+}

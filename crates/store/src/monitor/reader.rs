@@ -1,0 +1,340 @@
+//! A store as its readers see it, while it is written or not.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::day::{self, GAPS, Table};
+use super::fold::summary;
+use super::journal::{self, Record};
+use super::{Catalogue, GapRow, Kind, Level, LevelRow, SampleRow, Series};
+use crate::table::{FileError, Row, TableReader};
+
+/// How often a day is looked at again whose tables were replaced meanwhile.
+const TRIES: usize = 5;
+
+/// A series to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its number.
+    pub series: u32,
+    /// Whether it counts.
+    pub kind: Kind,
+    /// How often it is sampled, in nanoseconds.
+    pub interval_ns: u64,
+}
+
+impl From<&Series> for Wanted {
+    fn from(series: &Series) -> Wanted {
+        Wanted { series: series.id, kind: series.kind, interval_ns: series.interval_ns }
+    }
+}
+
+/// A sample, or several of one row of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Its time: that of a sample, or the beginning of the row.
+    pub at_ns: u64,
+    /// The width of the row; 0 of a sample.
+    pub width_ns: u64,
+    /// Least, mean, greatest value, and how much time they are of.
+    pub row: LevelRow,
+}
+
+/// Reads a store.
+#[derive(Clone, Debug)]
+pub struct MonitorReader {
+    root: PathBuf,
+}
+
+/// A segment of the journal that was there before the days were looked at.
+struct Left {
+    number: u64,
+    bytes: Vec<u8>,
+}
+
+impl MonitorReader {
+    /// The store in `root`.
+    ///
+    /// # Errors
+    /// It is no store, damaged, or cannot be read.
+    pub fn open(root: &Path) -> Result<MonitorReader, FileError> {
+        match Catalogue::open(root)? {
+            Some(_) => Ok(MonitorReader { root: root.to_owned() }),
+            None => {
+                let source = io::Error::new(io::ErrorKind::NotFound, "it is no store of a monitor");
+                Err(FileError::Read { path: root.to_owned(), source })
+            }
+        }
+    }
+
+    /// All series, by number.
+    ///
+    /// # Errors
+    /// The store is damaged or cannot be read.
+    pub fn series(&self) -> Result<Vec<Series>, FileError> {
+        // A new series is in the journal until it is in the catalogue.
+        let left = self.journal()?;
+        let mut catalogue = Catalogue::open(&self.root)?.unwrap_or_default();
+        for segment in &left {
+            journal::read(&segment.bytes, &mut |record| {
+                if let Record::Series(series) = record {
+                    catalogue.insert(series);
+                }
+            });
+        }
+        Ok(catalogue.series().cloned().collect())
+    }
+
+    /// Days that have samples, as times of their beginnings, in order.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn days(&self) -> Result<Vec<u64>, FileError> {
+        Ok(day::days(&self.root)?.into_iter().map(|date| date * super::DAY).collect())
+    }
+
+    /// Passes on what was sampled of `wanted` in a period, in rows that are at most `width_ns` wide: of each day the coarsest rows
+    /// that there are, and coarser ones where finer ones are not kept. They come in no order.
+    ///
+    /// # Errors
+    /// The store is damaged or cannot be read.
+    pub fn read(
+        &self,
+        wanted: &[Wanted],
+        period_ns: Range<u64>,
+        width_ns: u64,
+        visit: &mut dyn FnMut(Piece),
+    ) -> Result<(), FileError> {
+        let left = self.journal()?;
+        let mut wanted = wanted.to_vec();
+        wanted.sort_unstable_by_key(|one| one.series);
+        let wanted = &wanted[..];
+        let dates = day::day_of(period_ns.start)..=day::day_of(period_ns.end.saturating_sub(1));
+        for date in day::days(&self.root)?.into_iter().filter(|date| dates.contains(date)) {
+            for (table, of_table) in self.opened(date, |tables| plan(tables, wanted, width_ns))? {
+                match table {
+                    Opened::Samples(rows) => pass_samples(rows, &of_table, &period_ns, visit)?,
+                    Opened::Level(level, rows) => pass_level(rows, level, &of_table, &period_ns, visit)?,
+                }
+            }
+        }
+        self.unfolded(&left, &mut |record| {
+            let Record::Samples(batch) = record else { return };
+            if !period_ns.contains(&batch.time_ns) {
+                return;
+            }
+            for (series, amount) in batch.samples {
+                if let Some(of) = find(wanted, series) {
+                    let (time_ns, span_ns) = (batch.time_ns, batch.span_ns);
+                    visit(piece(&SampleRow { series, time_ns, span_ns, amount }, of.kind));
+                }
+            }
+        })
+    }
+
+    /// The times in a period in which rates of one of `series` are unknown, by series and start.
+    ///
+    /// # Errors
+    /// The store is damaged or cannot be read.
+    pub fn gaps(&self, series: &[u32], period_ns: Range<u64>) -> Result<Vec<GapRow>, FileError> {
+        let left = self.journal()?;
+        let mut found = Vec::new();
+        let is_wanted =
+            |gap: &GapRow| series.contains(&gap.series) && gap.start_ns < period_ns.end && gap.end_ns > period_ns.start;
+        let dates = day::day_of(period_ns.start)..=day::day_of(period_ns.end.saturating_sub(1));
+        let days = day::days(&self.root)?;
+        // A gap is in the day of its end.
+        let next = days.iter().find(|date| *date > dates.end());
+        for date in days.iter().filter(|date| dates.contains(date)).chain(next) {
+            let of = |tables: &[Table]| tables.iter().filter(|table| table.stem == GAPS).cloned().collect();
+            for mut rows in self.tables_of::<GapRow>(*date, of)? {
+                rows.retain_groups("series", |least, most| {
+                    series.iter().any(|one| (least..=most).contains(&(*one).into()))
+                });
+                for gap in rows {
+                    found.extend(Some(gap?).filter(is_wanted));
+                }
+            }
+        }
+        self.unfolded(&left, &mut |record| {
+            if let Record::Gap(gap) = record {
+                found.extend(Some(gap).filter(is_wanted));
+            }
+        })?;
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// What is in the journal now. To be looked at before the days: a segment is in the journal until it is in all of them.
+    fn journal(&self) -> Result<Vec<Left>, FileError> {
+        let mut left = Vec::new();
+        for (number, path) in journal::segments(&self.root)? {
+            if let Some(bytes) = journal::load(&path)? {
+                left.push(Left { number, bytes });
+            }
+        }
+        Ok(left)
+    }
+
+    /// Passes on the records of `left` that are in no table.
+    fn unfolded(&self, left: &[Left], visit: &mut dyn FnMut(Record)) -> Result<(), FileError> {
+        let mut known: Option<(u64, Vec<Table>)> = None;
+        let mut failed = None;
+        for segment in left {
+            journal::read(&segment.bytes, &mut |record| {
+                let time_ns = match &record {
+                    Record::Series(_) => return,
+                    Record::Samples(batch) => batch.time_ns,
+                    Record::Gap(gap) => gap.end_ns,
+                };
+                let date = day::day_of(time_ns);
+                if known.as_ref().is_none_or(|(known, _)| *known != date) {
+                    match day::tables(&self.root, date) {
+                        Ok(tables) => known = Some((date, tables)),
+                        Err(error) => failed = Some(error),
+                    }
+                }
+                if known.as_ref().is_none_or(|(_, tables)| !day::covers(tables, segment.number)) {
+                    visit(record);
+                }
+            });
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Opens the tables of a day that `plan` chooses, all at once.
+    fn opened(
+        &self,
+        date: u64,
+        plan: impl Fn(&[Table]) -> Vec<(Table, Vec<Wanted>)>,
+    ) -> Result<Vec<(Opened, Vec<Wanted>)>, FileError> {
+        self.again(date, |folder, tables| {
+            let mut opened = Vec::new();
+            for (table, wanted) in plan(tables) {
+                let path = folder.join(table.name());
+                let level = Level::PYRAMID.into_iter().find(|level| level.stem() == table.stem);
+                let rows = match level {
+                    Some(level) => Opened::Level(level, TableReader::open(&path, day::VERSION)?),
+                    None => Opened::Samples(TableReader::open(&path, day::VERSION)?),
+                };
+                opened.push((rows, wanted));
+            }
+            Ok(opened)
+        })
+    }
+
+    fn tables_of<R: Row>(
+        &self,
+        date: u64,
+        of: impl Fn(&[Table]) -> Vec<Table>,
+    ) -> Result<Vec<TableReader<R>>, FileError> {
+        self.again(date, |folder, tables| {
+            of(tables).iter().map(|table| TableReader::open(&folder.join(table.name()), day::VERSION)).collect()
+        })
+    }
+
+    /// Calls `open` with the tables of a day; again, if one was replaced meanwhile.
+    fn again<T>(
+        &self,
+        date: u64,
+        mut open: impl FnMut(&Path, &[Table]) -> Result<T, FileError>,
+    ) -> Result<T, FileError> {
+        let folder = self.root.join(day::folder_name(date));
+        let mut tries = 0;
+        loop {
+            let tables = day::tables(&self.root, date)?;
+            match open(&folder, &tables) {
+                Err(FileError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound && tries < TRIES => {
+                    tries += 1;
+                }
+                other => return other,
+            }
+        }
+    }
+}
+
+enum Opened {
+    Samples(TableReader<SampleRow>),
+    Level(Level, TableReader<LevelRow>),
+}
+
+/// Which table has which series.
+fn plan(tables: &[Table], wanted: &[Wanted], width_ns: u64) -> Vec<(Table, Vec<Wanted>)> {
+    let mut plan: Vec<(Table, Vec<Wanted>)> = Vec::new();
+    let has = |level: &Level| tables.iter().any(|table| table.stem == level.stem());
+    for one in wanted {
+        let possible: Vec<Level> =
+            Level::ALL.into_iter().filter(|level| level.holds(one.interval_ns)).filter(has).collect();
+        let fine = possible.iter().rev().find(|level| level.width_ns() <= width_ns);
+        let Some(level) = fine.or_else(|| possible.first()) else { continue };
+        for table in tables.iter().filter(|table| table.stem == level.stem()) {
+            match plan.iter_mut().find(|(known, _)| known == table) {
+                Some((_, of_table)) => of_table.push(*one),
+                None => plan.push((table.clone(), vec![*one])),
+            }
+        }
+    }
+    plan
+}
+
+/// That of a series; `wanted` is sorted.
+fn find(wanted: &[Wanted], series: u32) -> Option<&Wanted> {
+    wanted.binary_search_by_key(&series, |one| one.series).ok().map(|at| &wanted[at])
+}
+
+fn piece(sample: &SampleRow, kind: Kind) -> Piece {
+    Piece { at_ns: sample.time_ns, width_ns: 0, row: summary(sample, kind, Level::Samples) }
+}
+
+fn retain<R: Row>(rows: &mut TableReader<R>, time: &str, wanted: &[Wanted], period_ns: &Range<u64>) {
+    rows.retain_groups("series", |least, most| {
+        wanted.iter().any(|one| (least..=most).contains(&u64::from(one.series)))
+    });
+    rows.retain_groups(time, |least, most| least < period_ns.end && most >= period_ns.start);
+}
+
+fn pass_samples(
+    mut rows: TableReader<SampleRow>,
+    wanted: &[Wanted],
+    period_ns: &Range<u64>,
+    visit: &mut dyn FnMut(Piece),
+) -> Result<(), FileError> {
+    retain(&mut rows, "time_ns", wanted, period_ns);
+    for row in rows {
+        let row = row?;
+        if period_ns.contains(&row.time_ns)
+            && let Some(one) = find(wanted, row.series)
+        {
+            visit(piece(&row, one.kind));
+        }
+    }
+    Ok(())
+}
+
+fn pass_level(
+    mut rows: TableReader<LevelRow>,
+    level: Level,
+    wanted: &[Wanted],
+    period_ns: &Range<u64>,
+    visit: &mut dyn FnMut(Piece),
+) -> Result<(), FileError> {
+    let width_ns = level.width_ns();
+    // A row that lies in the period in part belongs to it.
+    let wide = period_ns.start.saturating_sub(width_ns - 1)..period_ns.end;
+    retain(&mut rows, "start_ns", wanted, &wide);
+    for row in rows {
+        let row = row?;
+        if wide.contains(&row.start_ns) && find(wanted, row.series).is_some() {
+            visit(Piece { at_ns: row.start_ns, width_ns, row });
+        }
+    }
+    Ok(())
+}
+
+/// Whether the process that holds the lock of the store in `root` runs: then tables may be replaced at any time.
+pub fn is_written(root: &Path) -> bool {
+    let Ok(file) = File::open(root.join("lock")) else { return false };
+    nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockSharedNonblock).is_err()
+}

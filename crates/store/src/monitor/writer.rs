@@ -1,0 +1,233 @@
+//! The one process that writes a store.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use nix::fcntl::{Flock, FlockArg};
+
+use super::day;
+use super::fold::fold;
+use super::journal::{self, Batch, JOURNAL_FOLDER, Record, Segment};
+use super::rows::SampleRow;
+use super::{Catalogue, GapRow, Level, Maintainer, SECOND, Series};
+use crate::table::{FileError, TableReader};
+
+/// The file that the process that writes has locked.
+const LOCK_FILE: &str = "lock";
+
+/// When a segment ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriterOptions {
+    /// It has so many bytes.
+    pub segment_bytes: u64,
+    /// So much time passed since it began, in nanoseconds.
+    pub segment_ns: u64,
+}
+
+impl Default for WriterOptions {
+    fn default() -> WriterOptions {
+        WriterOptions { segment_bytes: 4 << 20, segment_ns: 3_600 * SECOND }
+    }
+}
+
+/// Writes a store. Each record survives the end of the process as soon as its method returns, and a loss of power as soon as
+/// [`MonitorWriter::sync`] does.
+pub struct MonitorWriter {
+    root: PathBuf,
+    options: WriterOptions,
+    catalogue: Catalogue,
+    /// Whether the catalogue on the disk lacks series.
+    is_stale: bool,
+    segment: Segment,
+    /// Whether the last record could not be written, and a part of it may be at the end of the segment.
+    is_broken: bool,
+    began_ns: u64,
+    last_ns: Option<u64>,
+    lock: Arc<Mutex<()>>,
+    /// Unlocks the store when the process ends.
+    _process: Flock<File>,
+}
+
+impl MonitorWriter {
+    /// Opens the store in `root`, or begins one, at the time `now_ns` since 1970 UTC. Segments that an earlier process left are folded.
+    ///
+    /// # Errors
+    /// Another process writes it ([`io::ErrorKind::ResourceBusy`]); it is damaged, or cannot be written.
+    pub fn open(root: &Path, options: WriterOptions, now_ns: u64) -> Result<MonitorWriter, FileError> {
+        let failed = |path: PathBuf| move |source| FileError::Write { path, source };
+        fs::create_dir_all(root.join(JOURNAL_FOLDER)).map_err(failed(root.to_owned()))?;
+        let path = root.join(LOCK_FILE);
+        let file =
+            File::options().create(true).truncate(false).write(true).open(&path).map_err(failed(path.clone()))?;
+        let process = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| {
+            let source = io::Error::new(io::ErrorKind::ResourceBusy, "another monitor writes this store");
+            FileError::Write { path: root.to_owned(), source }
+        })?;
+        let mut catalogue = match Catalogue::open(root)? {
+            Some(catalogue) => catalogue,
+            None => {
+                Catalogue::default().write(root)?;
+                Catalogue::default()
+            }
+        };
+        for date in day::days(root)? {
+            day::clean(root, date)?;
+        }
+        let left = journal::segments(root)?;
+        let is_stale = define(&left, &mut catalogue)?;
+        let highest = match left.last() {
+            Some((number, _)) => *number,
+            None => last_folded(root)?,
+        };
+        let segment = Segment::create(root, highest + 1)?;
+        let lock = Arc::new(Mutex::new(()));
+        let root = root.to_owned();
+        let (began_ns, last_ns, is_broken) = (now_ns, None, false);
+        let _process = process;
+        let mut writer =
+            MonitorWriter { root, options, catalogue, is_stale, segment, is_broken, began_ns, last_ns, lock, _process };
+        writer.fold()?;
+        writer.last_ns = last_sample(&writer.root)?;
+        Ok(writer)
+    }
+
+    /// The number of the series that is named like `series`, whose own number does not matter; and whether it is new.
+    ///
+    /// # Errors
+    /// It is new and cannot be recorded.
+    pub fn series(&mut self, series: Series) -> Result<(u32, bool), FileError> {
+        let (id, is_new) = self.catalogue.number(series);
+        if is_new {
+            self.is_stale = true;
+            let series = self.catalogue.get(id).expect("it was entered").clone();
+            self.append(&Record::Series(series))?;
+        }
+        Ok((id, is_new))
+    }
+
+    /// The series that are known.
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// Records samples.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn samples(&mut self, batch: Batch) -> Result<(), FileError> {
+        self.append(&Record::Samples(batch))
+    }
+
+    /// Records a time in which a rate is unknown.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn gap(&mut self, gap: GapRow) -> Result<(), FileError> {
+        self.append(&Record::Gap(gap))
+    }
+
+    /// When the last sample was received that was there when the store was opened, in nanoseconds since 1970 UTC.
+    pub fn last_ns(&self) -> Option<u64> {
+        self.last_ns
+    }
+
+    /// Waits until everything is on the disk.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn sync(&mut self) -> Result<(), FileError> {
+        self.segment.sync()
+    }
+
+    fn append(&mut self, record: &Record) -> Result<(), FileError> {
+        if self.is_broken {
+            self.segment = Segment::create(&self.root, self.segment.number() + 1)?;
+        }
+        let result = self.segment.append(record);
+        self.is_broken = result.is_err();
+        result
+    }
+
+    /// Ends the segment if that is due at the time `now_ns`, and folds it. To be called at least as often as samples come.
+    ///
+    /// # Errors
+    /// It cannot be written. What is in the journal stays there, and is folded next time.
+    pub fn tick(&mut self, now_ns: u64) -> Result<(), FileError> {
+        let is_full = self.segment.bytes() >= self.options.segment_bytes;
+        let is_old = now_ns.saturating_sub(self.began_ns) >= self.options.segment_ns;
+        let is_next_day = day::day_of(now_ns) != day::day_of(self.began_ns);
+        if is_full || is_old || is_next_day { self.rotate(now_ns) } else { Ok(()) }
+    }
+
+    /// Ends the segment and folds it.
+    ///
+    /// # Errors
+    /// Those of [`MonitorWriter::tick`].
+    pub fn rotate(&mut self, now_ns: u64) -> Result<(), FileError> {
+        self.segment.sync()?;
+        self.segment = Segment::create(&self.root, self.segment.number() + 1)?;
+        self.is_broken = false;
+        self.began_ns = now_ns;
+        self.fold()
+    }
+
+    /// What merges and deletes tables beside this.
+    pub fn maintainer(&self) -> Maintainer {
+        Maintainer { root: self.root.clone(), lock: Arc::clone(&self.lock) }
+    }
+
+    /// Folds every segment but that which is being written.
+    fn fold(&mut self) -> Result<(), FileError> {
+        if self.is_stale {
+            self.catalogue.write(&self.root)?;
+            self.is_stale = false;
+        }
+        for (number, path) in journal::segments(&self.root)? {
+            if number < self.segment.number() {
+                fold(&self.root, &self.lock, &self.catalogue, number, &path)?;
+                fs::remove_file(&path).map_err(|source| FileError::Write { path, source })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Enters the series of `segments`; whether one is new.
+fn define(segments: &[(u64, PathBuf)], catalogue: &mut Catalogue) -> Result<bool, FileError> {
+    let mut is_new = false;
+    for (_, path) in segments {
+        let Some(bytes) = journal::load(path)? else { continue };
+        journal::read(&bytes, &mut |record| {
+            if let Record::Series(series) = record {
+                is_new |= catalogue.insert(series);
+            }
+        });
+    }
+    Ok(is_new)
+}
+
+/// The last segment that is in a table; 0 if there is none.
+fn last_folded(root: &Path) -> Result<u64, FileError> {
+    let mut last = 0;
+    for date in day::days(root)? {
+        last = last.max(day::tables(root, date)?.iter().map(|table| table.last).max().unwrap_or(0));
+    }
+    Ok(last)
+}
+
+/// The time of the last sample that is in a table.
+fn last_sample(root: &Path) -> Result<Option<u64>, FileError> {
+    for date in day::days(root)?.into_iter().rev() {
+        let mut last = None;
+        for table in day::tables(root, date)?.iter().filter(|table| table.stem == Level::Samples.stem()) {
+            let path = root.join(day::folder_name(date)).join(table.name());
+            last = last.max(TableReader::<SampleRow>::open(&path, day::VERSION)?.greatest("time_ns"));
+        }
+        if last.is_some() {
+            return Ok(last);
+        }
+    }
+    Ok(None)
+}
