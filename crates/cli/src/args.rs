@@ -20,6 +20,7 @@ mod fit;
 mod lab;
 mod lab_members;
 mod model;
+mod monitor;
 #[cfg(test)]
 mod outputs;
 mod overhead;
@@ -33,6 +34,7 @@ pub use fit::{Fit, FittedModel};
 pub use lab::{Lab, LabCheck, LabCommand, LabFormat, LabRun, ScriptForm};
 pub use lab_members::{Agent, LabAdmit, LabEnrol, LabInit, LabInvite, LabLogs, LabMembers, LabRevoke, LabStatus};
 pub use model::{Calculation, Model, PipeModel, QueueModel};
+pub use monitor::{HistoryForm, Monitor, MonitorCheck, MonitorCommand, MonitorList, MonitorRun, MonitorShow};
 pub use overhead::Overhead;
 pub use plot::{PictureFormat, Plot};
 pub use settings::Settings;
@@ -230,6 +232,10 @@ Examples:
   flowloom agent --dir agent
   flowloom agent --dir /var/lib/flowloom/agent --listen 10.0.0.1:42010")]
     Agent(Agent),
+    /// Collect and print counters of links and queues over months
+    #[command(after_help = "\
+docs/guide/monitor.md shows how to set up a monitor.")]
+    Monitor(Monitor),
     /// Compare runs with each other, or a replay with its original
     #[command(after_help = "\
 Examples:
@@ -290,7 +296,7 @@ Examples:
   flowloom init
   flowloom init --from capture.pcap -o campus.toml")]
     Init(Init),
-    /// Print the JSON Schema of experiments or of a command's JSON output
+    /// Print the JSON Schema of experiments, of registries or of a command's JSON output
     #[command(after_help = "\
 Examples:
   flowloom schema
@@ -753,7 +759,7 @@ pub struct Init {
 /// `flowloom schema`
 #[derive(Debug, Args)]
 pub struct Schema {
-    /// `experiment`, or the name of a command or event whose JSON output you read [default: list the names]
+    /// `experiment`, `registry`, or the name of a command or event whose JSON output you read [default: list the names]
     #[arg(value_name = "NAME")]
     pub answer: Option<String>,
 }

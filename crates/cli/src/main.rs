@@ -24,6 +24,7 @@ mod help;
 mod interrupt;
 mod lab_view;
 mod memory;
+mod monitor_view;
 mod narrow;
 mod output;
 mod progress;
@@ -33,7 +34,7 @@ mod terminal;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use args::{Calculation, Command, LabCommand, LabMembers};
+use args::{Calculation, Command, LabCommand, LabMembers, MonitorCommand};
 use exit::Exit;
 use flowloom::live::host::namespace::enter_user_namespace;
 use flowloom::{Driver, Error};
@@ -79,6 +80,14 @@ fn main() -> ExitCode {
             LabCommand::Format(args) => {
                 commands::lab_format::run(args, manner(args::Form { json: false, json_stream: false }))
             }
+        },
+        Command::Monitor(args) => match &args.command {
+            MonitorCommand::Run(args) => {
+                commands::monitor::collect(args, manner(args::Form { json: false, json_stream: false }))
+            }
+            MonitorCommand::Check(args) => commands::monitor::check(args, manner(args.form)),
+            MonitorCommand::List(args) => commands::monitor::list(args, manner(args.form)),
+            MonitorCommand::Show(args) => commands::monitor::show(args, manner(args.form)),
         },
         Command::Report(args) => commands::report::run(args, manner(args::Form { json: false, json_stream: false })),
         Command::Plot(args) => commands::plot::run(args, manner(args.form)),

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::args::Form;
 use crate::diagnostics::{self, one_line};
 use crate::interrupt;
+use crate::monitor_view;
 use crate::narrow::narrowed;
 use crate::progress::Bar;
 use crate::terminal;
@@ -166,11 +167,14 @@ impl Observer for Terminal {
             }
             Event::Decisions(text) => tell_as_is!("{}", diagnostics::lines(text, false)),
             Event::Warning(warning) => self.manner.warn(&warning.cause(), warning.remedy()),
+            Event::Monitor(report) if !quiet || report.is_problem() => tell!("{}", monitor_view::line(report)),
             _ if quiet => {}
             Event::About(input) => tell!("{}:", one_line(&input.display().to_string())),
             Event::Capturing(interface) => {
                 tell!("capturing from {interface}; Ctrl-C ends it and keeps what was captured");
             }
+            Event::Monitor(_) => {}
+            Event::ServesMetrics(address) => tell!("metrics at http://{address}/metrics"),
             Event::RunsLive { runs, length, at_most } => tell!("{}", live_runs(*runs, *length, *at_most)),
             Event::LoadTried(tried) => tell!("{}", one_line(&tried.words())),
             Event::Checkpoint { seconds, text } => tell!("checkpoint at {seconds:.3} s\n{text}"),

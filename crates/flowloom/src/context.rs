@@ -3,6 +3,7 @@
 //! The library prints nothing and installs no signal handler. A client observes a piece of work by an [`Observer`] and
 //! stops it by a [`Stop`]; both travel in a [`Context`], which is two references and can be copied.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -152,6 +153,10 @@ pub enum Event<'a> {
     LoadTried(&'a Tried),
     /// Packets are captured from this interface until the work is stopped.
     Capturing(&'a str),
+    /// What a monitor reports.
+    Monitor(&'a flowloom_monitor::Report<'a>),
+    /// The present state is served here as Prometheus text, under `/metrics`.
+    ServesMetrics(SocketAddr),
     /// Results of an internetwork at a checkpoint of its specification: lines of text.
     Checkpoint {
         /// Simulated seconds.

@@ -35,13 +35,16 @@ mod workload;
 
 pub use causes::causes;
 pub use diagnosis::explain;
-use diagnosis::located;
+pub(crate) use diagnosis::located;
 use keys::Written;
 pub use keys::{Experiment, HurstKeys, Measure, Run};
+pub(crate) use nodes::placed;
 use nodes::with_whole_numbers;
 pub use page::keys_page;
-pub(crate) use pruned::is_in;
-use pruned::{covers, follows, pruned, without};
+pub(crate) use page::page_of;
+use pruned::{covers, follows, without};
+pub(crate) use pruned::{is_in, pruned};
+pub(crate) use schema::errors as schema_errors;
 pub use schema::schema;
 use set::set;
 
@@ -104,7 +107,9 @@ impl Experiment {
                 (experiment.problems(), Vec::new())
             }
             Err(_) => {
-                let rest = toml::from_str(text).ok().and_then(|table| pruned(table, refused));
+                let rest = toml::from_str(text)
+                    .ok()
+                    .and_then(|table| pruned(table, refused, (schema::schema(), schema::CHECKS)));
                 rest.map_or_else(Default::default, |(rest, taken)| (rest.problems(), taken))
             }
         };

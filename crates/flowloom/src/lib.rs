@@ -23,7 +23,8 @@
 //! | `describe`, `fit`, `overhead` | the characteristics of traffic; distributions and models; what framings cost |
 //! | `capacity` | what this host can do in live runs: measured, kept, compared with what a run needs |
 //! | `calibrate`, `rates`, `queue_model`, `vcsim` | rates for a load; rates over time; cells at a queue; internetworks of circuits |
-//! | `verify` | workloads and run folders read to their end |
+//! | `monitor`, `metrics` | counters of links over months; the present state of long work as Prometheus text |
+//! | `verify` | workloads, run folders and stores of monitors read to their end |
 //! | `json` | the version of answers |
 //! | `clock`, `parallel` | wall time, the only clock here; work on several threads |
 
@@ -49,6 +50,8 @@ mod init;
 pub mod input;
 pub mod json;
 mod make;
+mod metrics;
+mod monitor;
 mod overhead;
 mod parallel;
 mod plot;
@@ -71,7 +74,7 @@ pub use flowloom_store::capture::Truncation;
 /// The crates below: for clients that show more of results, or drive more of the lab, than these functions do.
 pub use {
     flowloom_core as core, flowloom_lab as lab, flowloom_live as live, flowloom_models as models,
-    flowloom_report as report, flowloom_sim as sim, flowloom_store as store,
+    flowloom_monitor as monitoring, flowloom_report as report, flowloom_sim as sim, flowloom_store as store,
 };
 
 pub use calibrate::{CalibrateOptions, Calibrated, calibrate};
@@ -94,6 +97,10 @@ pub use finding::{FlowFinding, Lost, NotModelled, PhaseFinding};
 pub use fit::{FittedHarpoon, FittedSwing, HarpoonFitOptions, SwingFitOptions, fit, fit_harpoon, fit_swing};
 pub use init::{InitOptions, init};
 pub use make::{MakeOptions, make};
+pub use monitor::{
+    CheckedPort, CheckedTarget, History, HistoryOptions, MonitorChecked, MonitorOptions, Period, Registered,
+    check_monitor, history, history_csv, monitor, monitored_series, registry_page, registry_schema,
+};
 pub use overhead::{Datagrams, OverheadOptions, overhead};
 pub use plot::{PlotOptions, Plotted, plot, plot_offers};
 pub use queue_model::{Boundaries, QueueAnswer, QueueModelOptions, queue_model, queue_text};

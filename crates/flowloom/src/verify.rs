@@ -1,4 +1,4 @@
-//! Reads workloads and run folders to their end and finds what is damaged.
+//! Reads workloads, run folders and stores of monitors to their end and finds what is damaged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use flowloom_store::manifest::{FileDigest, MANIFEST_FILE, Manifest};
+use flowloom_store::monitor;
 use flowloom_store::run_folder::{IndexEntry, RunFolder, RunIndex};
 use flowloom_store::{FileError, Part};
 use serde::{Serialize, Serializer};
@@ -208,6 +209,9 @@ impl Verifier<'_> {
                 return self.push(VerifiedFile::damaged(folder, &error));
             }
         };
+        if monitor::is_store(folder) {
+            return self.store(folder, &entries);
+        }
         let has = |name: &str| folder.join(name).exists();
         let (is_run, is_index) = (has(RUN_FILE), has(INDEX_FILE));
         // Other programs have files of that name.
@@ -237,6 +241,29 @@ impl Verifier<'_> {
                 // A file that says which folders belong here is damaged.
                 None => self.folder(path),
                 Some(_) => self.unlisted(path),
+            }
+        }
+    }
+
+    /// The store of a monitor, which may be at work.
+    fn store(&mut self, folder: &Path, entries: &Entries) {
+        let catalogue = folder.join(monitor::CATALOGUE_FILE);
+        self.push(counted(&catalogue, monitor::verify_catalogue(folder)));
+        match monitor::verify_journal(folder) {
+            Ok(segments) => segments.into_iter().for_each(|(path, records)| self.push(counted(&path, records))),
+            Err(error) => self.push(VerifiedFile::damaged(&folder.join(monitor::JOURNAL_FOLDER), &error)),
+        }
+        for path in entries.folders.iter().filter(|path| !path.ends_with(monitor::JOURNAL_FOLDER)) {
+            let before = self.found.files.len();
+            self.folder(path);
+            // A monitor replaces tables, and deletes old days: what has changed meanwhile is read again.
+            let mut tries = 0;
+            while tries < STORE_TRIES && !self.is_sound(before) && !self.is_stopped() && monitor::is_written(folder) {
+                tries += 1;
+                self.found.files.truncate(before);
+                if path.is_dir() {
+                    self.folder(path);
+                }
             }
         }
     }
@@ -386,7 +413,7 @@ impl Verifier<'_> {
             match flowloom_store::verify(path, &|| !self.context.is_stopped()) {
                 Ok(table) => {
                     file.rows = Some(table.rows);
-                    is_of_run = !table.is_workload();
+                    is_of_run = table.is_of_run();
                     if table.is_protected {
                         file.state = State::Whole;
                     }
@@ -423,6 +450,17 @@ impl Verifier<'_> {
         }
         let found = FileDigest::of_part(path, &|| !self.context.is_stopped()).map_err(failed)?;
         Ok(found == *listed)
+    }
+}
+
+/// How often a day of a store is read again whose tables were replaced meanwhile.
+const STORE_TRIES: usize = 3;
+
+/// A file of a store that is no table, and the number of its records.
+fn counted(path: &Path, records: Result<u64, FileError>) -> VerifiedFile {
+    match records {
+        Ok(rows) => VerifiedFile { rows: Some(rows), ..VerifiedFile::new(path, State::Whole) },
+        Err(error) => VerifiedFile::damaged(path, &error),
     }
 }
 
@@ -489,6 +527,53 @@ mod tests {
         found.retain(|(_, state)| *state == State::Unlisted);
         let named = ["here", "seed-1/up", "seed-2"].map(|name| (name.to_owned(), State::Unlisted));
         assert_eq!(found, named);
+    }
+
+    #[test]
+    fn stores_of_monitors_are_read() {
+        use flowloom_store::monitor::{Batch, Kind, MonitorWriter, SECOND, Series, WriterOptions};
+        let folder = tempfile::tempdir().unwrap();
+        let series = Series {
+            id: 0,
+            target: "a".to_owned(),
+            port: String::new(),
+            counter: "in".to_owned(),
+            unit: "octets".to_owned(),
+            kind: Kind::Counter,
+            interval_ns: SECOND,
+        };
+        let mut writer = MonitorWriter::open(folder.path(), WriterOptions::default(), SECOND).unwrap();
+        let (id, _) = writer.series(series).unwrap();
+        let batch = |time_ns| Batch { time_ns, span_ns: SECOND, samples: vec![(id, 1)] };
+        writer.samples(batch(SECOND)).unwrap();
+        writer.rotate(2 * SECOND).unwrap();
+        writer.samples(batch(2 * SECOND)).unwrap();
+        drop(writer);
+        let whole = [
+            "monitor.json",
+            "journal/00000002.journal",
+            "1970-01-01/manifest.json",
+            "1970-01-01/hours-00000001-00000001.parquet",
+            "1970-01-01/minutes-00000001-00000001.parquet",
+            "1970-01-01/samples-00000001-00000001.parquet",
+        ];
+        let mut found = states(folder.path());
+        found.sort();
+        let mut expected: Vec<_> = whole.map(|name| (name.to_owned(), State::Whole)).to_vec();
+        expected.sort();
+        assert_eq!(found, expected);
+        for name in whole {
+            let path = folder.path().join(name);
+            let bytes = fs::read(&path).unwrap();
+            let mut changed = bytes.clone();
+            // Of the journal the last record: the length of one may say that it was being written.
+            let at = if name.ends_with(".journal") { bytes.len() - 2 } else { bytes.len() / 2 };
+            changed[at] ^= 1;
+            fs::write(&path, &changed).unwrap();
+            let damaged = states(folder.path()).into_iter().filter(|(_, state)| state.is_damage()).count();
+            assert!(damaged >= 1, "{name}");
+            fs::write(&path, bytes).unwrap();
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod capture;
 mod flows;
 mod forms;
 mod links;
+mod monitor;
 mod mutate;
 mod seeds;
 mod stored;
@@ -144,6 +145,15 @@ pub const TARGETS: &[Target] = &[
         shared: None,
         smoke: 10_000,
     },
+    Target { name: "snmp", entry: monitor::answer, seeds: seeds::monitor::answers, shared: None, smoke: 40_000 },
+    Target {
+        name: "registry",
+        entry: monitor::registry,
+        seeds: seeds::monitor::registries,
+        shared: None,
+        smoke: 10_000,
+    },
+    Target { name: "journal", entry: monitor::journal, seeds: seeds::monitor::journals, shared: None, smoke: 20_000 },
     Target { name: "prefix", entry: text::prefix, seeds: seeds::texts::prefixes, shared: None, smoke: 20_000 },
     Target { name: "key", entry: stored::key, seeds: seeds::texts::keys, shared: None, smoke: 4_000 },
 ];

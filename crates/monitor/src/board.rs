@@ -39,7 +39,7 @@ pub struct TargetState {
 
 #[derive(Debug)]
 struct SeriesState {
-    series: Series,
+    series: Arc<Series>,
     /// The last rate or value in millionths.
     last: Option<u64>,
     /// What was counted since the monitor began.
@@ -71,9 +71,9 @@ impl Board {
         target.ports = *state.as_ref().unwrap_or(&target.ports);
     }
 
-    pub(crate) fn defined(&self, id: u32, series: &Series) {
-        let series = SeriesState { series: series.clone(), last: None, total: 0 };
-        self.lock().series.insert(id, series);
+    pub(crate) fn defined(&self, series: &Arc<Series>) {
+        let state = SeriesState { series: Arc::clone(series), last: None, total: 0 };
+        self.lock().series.insert(series.id, state);
     }
 
     pub(crate) fn sampled(&self, time_ns: u64, span_ns: u64, samples: &[(u32, u64)]) {
@@ -185,7 +185,7 @@ mod tests {
             kind: Kind::Counter,
             interval_ns: 1,
         };
-        board.defined(3, &series);
+        board.defined(&Arc::new(series));
         board.sampled(10, 2_000_000_000, &[(3, 5)]);
         board.asked(0, &Ok(2), 0);
         let text = board.prometheus();

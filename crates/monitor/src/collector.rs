@@ -357,11 +357,13 @@ impl<'a> Hub<'a> {
             Event::Defined { series, port, counter, unit, kind } => {
                 let (target, interval_ns) = (of_target.name.clone(), of_target.interval_ns);
                 let defined = Series { id: 0, target, port, counter, unit, kind, interval_ns };
-                let (id, is_new) = self.writer.series(defined.clone())?;
+                let (id, is_new) = self.writer.series(defined)?;
                 of_target.series.resize((series as usize + 1).max(of_target.series.len()), None);
                 of_target.series[series as usize] = Some(id);
-                self.board.defined(id, &Series { id, ..defined.clone() });
-                self.alerts.defined(&Series { id, ..defined });
+                if let Some(known) = self.writer.catalogue().get(id) {
+                    self.board.defined(known);
+                    self.alerts.defined(known);
+                }
                 if series == ANSWERS && !is_new && !std::mem::replace(&mut of_target.has_answered, true) {
                     self.not_running(id)?;
                 }

@@ -26,6 +26,7 @@ pub mod man;
 pub mod model;
 pub mod model_pipe;
 pub mod model_queue;
+pub mod monitor;
 pub mod overhead;
 pub mod plot;
 pub mod report;

@@ -1,4 +1,4 @@
-//! `flowloom schema`: the JSON Schema of experiments, or of an answer, made from the document that describes it for people.
+//! `flowloom schema`: the JSON Schema of experiments, of registries, or of an answer, made from the document that describes it for people.
 //!
 //! `docs/reference/json.md` is the one place where fields are listed, and tests hold it against what commands print; so the schema cannot say anything else.
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::exit::Exit;
 use crate::{args, output};
 use flowloom::json::JSON_VERSION;
-use flowloom::{Error, experiment, nearest};
+use flowloom::{Error, experiment, nearest, registry_schema};
 
 const DOCUMENT: &str = include_str!("../../../../docs/reference/json.md");
 
@@ -26,7 +26,7 @@ pub fn run(args: &args::Schema) -> Result<Exit, Error> {
     let sections = sections(DOCUMENT);
     let names: Vec<&str> = sections.iter().filter(|section| section.is_whole).map(|section| section.name).collect();
     let Some(name) = &args.answer else {
-        output::text("experiment\n")?;
+        output::text("experiment\nregistry\n")?;
         output::text(&names.iter().map(|name| format!("{name}\n")).collect::<String>())?;
         return Ok(Exit::Done);
     };
@@ -34,8 +34,12 @@ pub fn run(args: &args::Schema) -> Result<Exit, Error> {
         output::text(&format!("{:#}\n", experiment::schema()))?;
         return Ok(Exit::Done);
     }
+    if name == "registry" {
+        output::text(&format!("{:#}\n", registry_schema()))?;
+        return Ok(Exit::Done);
+    }
     let Some(section) = sections.iter().find(|section| section.is_whole && section.name == name) else {
-        let names = [&["experiment"], &names[..]].concat();
+        let names = [&["experiment", "registry"], &names[..]].concat();
         let failure = Error::usage(format_args!("there is no answer \"{name}\""))
             .note(format_args!("known: {}", names.join(", ")));
         return Err(match nearest(name, &names) {

@@ -31,6 +31,7 @@ mod marks;
 mod memory;
 mod missing_bytes;
 mod models;
+mod monitor;
 mod options;
 mod outputs;
 mod overhead;

@@ -35,10 +35,14 @@ struct Page<'a> {
 
 /// The page in Markdown.
 pub fn keys_page() -> String {
-    let root = schema();
+    page_of(schema(), HEAD)
+}
+
+/// The page of the keys of a file with the schema `root`, below `head`.
+pub(crate) fn page_of(root: &Value, head: &str) -> String {
     let mut page = Page { root, sections: Vec::new() };
     page.sections.push(Section { title: "The file".to_owned(), schema: root, definition: None });
-    let mut text = HEAD.to_owned();
+    let mut text = head.to_owned();
     let mut next = 0;
     while next < page.sections.len() {
         let (title, schema) = (page.sections[next].title.clone(), page.sections[next].schema);

@@ -3,22 +3,28 @@
 
 use toml::{Table, Value};
 
-use flowloom_core::keys::walk::{KeyPath, Problem, ProblemKind, Step, walk};
+use serde::de::DeserializeOwned;
+
+use flowloom_core::keys::walk::{Checks, KeyPath, Problem, ProblemKind, Step, walk};
 
 use super::keys::Experiment;
 use super::nodes::{unplaced, with_whole_numbers};
-use super::schema::{CHECKS, schema};
 
 /// Each time, what a table needs and has lost takes the table with it; keys are not as deep as this.
 const MOST_ROUNDS: usize = 64;
 
-/// The experiment in `table` without the keys that have `problems`, and the paths of these keys; `None` if that is no experiment either.
-pub(super) fn pruned(table: Table, mut problems: Vec<Problem>) -> Option<(Experiment, Vec<String>)> {
+/// What is in `table` without the keys that have `problems` by a schema and its checks, and the paths of these keys; `None` if that cannot
+/// be read either.
+pub(crate) fn pruned<T: DeserializeOwned>(
+    table: Table,
+    mut problems: Vec<Problem>,
+    (schema, checks): (&serde_json::Value, Checks<'_>),
+) -> Option<(T, Vec<String>)> {
     let mut root = with_whole_numbers(Value::Table(table));
     let mut taken = Vec::new();
     for _ in 0..MOST_ROUNDS {
-        if let Ok(experiment) = root.clone().try_into() {
-            return Some((experiment, taken));
+        if let Ok(read) = root.clone().try_into() {
+            return Some((read, taken));
         }
         // A value out of bounds can be read as a rule, and what the machine says of it is worth more.
         let (bounds, others): (Vec<Problem>, Vec<Problem>) =
@@ -29,7 +35,7 @@ pub(super) fn pruned(table: Table, mut problems: Vec<Problem>) -> Option<(Experi
         if taken.len() == before {
             return None;
         }
-        problems = walk(&unplaced(&root), schema(), CHECKS);
+        problems = walk(&unplaced(&root), schema, checks);
     }
     None
 }

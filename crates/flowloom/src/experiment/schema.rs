@@ -65,7 +65,7 @@ pub(super) fn problems(document: &DeTable<'_>) -> Vec<Problem> {
 }
 
 /// The same as errors with places in its text `source`.
-pub(super) fn errors(problems: &[Problem], source: &str, file: &str) -> Vec<Error> {
+pub(crate) fn errors(problems: &[Problem], source: &str, file: &str) -> Vec<Error> {
     let at = |problem: &Problem| place(source, problem.place, file);
     let (shown, more) = problems.split_at(problems.len().min(MOST_ERRORS));
     let shown = shown.iter().map(|problem| error(problem).at(at(problem)));

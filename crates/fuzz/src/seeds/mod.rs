@@ -3,6 +3,7 @@
 pub mod captures;
 pub mod flows;
 pub mod forms;
+pub mod monitor;
 pub mod packets;
 pub mod stored;
 pub mod texts;

@@ -1,8 +1,10 @@
 //! `monitor.json`: the series of a store, and its version.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -49,20 +51,42 @@ pub struct Series {
     pub interval_ns: u64,
 }
 
-impl Series {
-    /// What names it: the same target, port, counter, unit, kind and interval are the same series.
-    fn key(&self) -> Key {
-        (self.target.clone(), self.port.clone(), self.counter.clone(), self.unit.clone(), self.kind, self.interval_ns)
+/// A series by what names it: the same target, port, counter, unit, kind and interval are the same series.
+#[derive(Clone, Debug)]
+struct Named(Arc<Series>);
+
+impl Named {
+    fn key(&self) -> (&str, &str, &str, &str, Kind, u64) {
+        let Series { target, port, counter, unit, kind, interval_ns, .. } = &*self.0;
+        (target, port, counter, unit, *kind, *interval_ns)
     }
 }
 
-type Key = (String, String, String, String, Kind, u64);
+impl PartialEq for Named {
+    fn eq(&self, other: &Named) -> bool {
+        self.key() == other.key()
+    }
+}
 
-/// The series of a store.
+impl Eq for Named {}
+
+impl PartialOrd for Named {
+    fn partial_cmp(&self, other: &Named) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Named {
+    fn cmp(&self, other: &Named) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// The series of a store. There may be hundreds of thousands, so that each is held once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Catalogue {
-    by_id: BTreeMap<u32, Series>,
-    by_key: BTreeMap<Key, u32>,
+    by_id: BTreeMap<u32, Arc<Series>>,
+    by_name: BTreeSet<Named>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -127,7 +151,7 @@ impl Catalogue {
             let mut text = serde_json::to_vec_pretty(&Stored {
                 format: "monitor".to_owned(),
                 version: VERSION,
-                series: self.by_id.values().cloned().collect(),
+                series: self.by_id.values().map(|series| Series::clone(series)).collect(),
                 monitor_sha256: BLANK.to_owned(),
             })?;
             text.push(b'\n');
@@ -142,9 +166,10 @@ impl Catalogue {
     /// Enters a series; false if its number or its name is that of another.
     pub fn insert(&mut self, series: Series) -> bool {
         if let Some(known) = self.by_id.get(&series.id) {
-            return *known == series;
+            return **known == series;
         }
-        if self.by_key.insert(series.key(), series.id).is_some() {
+        let series = Arc::new(series);
+        if !self.by_name.insert(Named(Arc::clone(&series))) {
             return false;
         }
         self.by_id.insert(series.id, series);
@@ -153,23 +178,26 @@ impl Catalogue {
 
     /// The number of a series that is named like `series`, whose own number does not matter; and whether it is new.
     pub fn number(&mut self, mut series: Series) -> (u32, bool) {
-        if let Some(id) = self.by_key.get(&series.key()) {
-            return (*id, false);
-        }
         series.id = self.by_id.last_key_value().map_or(1, |(id, _)| id + 1);
+        let named = Named(Arc::new(series));
+        if let Some(Named(known)) = self.by_name.get(&named) {
+            return (known.id, false);
+        }
+        let Named(series) = &named;
         let id = series.id;
-        self.insert(series);
+        self.by_id.insert(id, Arc::clone(series));
+        self.by_name.insert(named);
         (id, true)
     }
 
     /// A series by its number.
-    pub fn get(&self, id: u32) -> Option<&Series> {
+    pub fn get(&self, id: u32) -> Option<&Arc<Series>> {
         self.by_id.get(&id)
     }
 
     /// All series, by number.
     pub fn series(&self) -> impl Iterator<Item = &Series> {
-        self.by_id.values()
+        self.by_id.values().map(|series| &**series)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use super::catalogue::{CATALOGUE_FILE, Catalogue};
 use super::day;
 use super::journal;
 use super::rows::{GapRow, LevelRow, SampleRow};
-use super::{CATALOGUE_FILE, Catalogue};
 use crate::table::{FileError, Part, Row, read_through};
 
 pub use super::reader::is_written;

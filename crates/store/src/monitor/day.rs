@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::{DAY, Level, SECOND};
+use super::level::{DAY, Level, SECOND};
 use crate::manifest::Manifest;
 use crate::staged::StagedFile;
 use crate::table::{FileError, Row, TableWriter};

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
+use super::catalogue::{Catalogue, Kind};
 use super::day::{self, GAPS, Table};
 use super::journal::{self, Record};
+use super::level::Level;
 use super::rows::{GapRow, LevelRow, SampleRow};
-use super::{Catalogue, Kind, Level};
 use crate::table::FileError;
 
 /// What a segment holds of a day.

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{GapRow, Series};
+use super::catalogue::Series;
+use super::rows::GapRow;
 use crate::regular;
 use crate::table::FileError;
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use super::day::{self, GAPS, Table};
+use super::level::{DAY, Level, SECOND};
 use super::rows::{GapRow, LevelRow, SampleRow};
-use super::{DAY, Level, SECOND};
 use crate::table::{FileError, Row, TableReader};
 
 /// Tables that are merged at once, and of a day that is not over the number that is merged.

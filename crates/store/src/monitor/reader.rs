@@ -5,10 +5,12 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::catalogue::{Catalogue, Kind, Series};
 use super::day::{self, GAPS, Table};
 use super::fold::summary;
 use super::journal::{self, Record};
-use super::{Catalogue, GapRow, Kind, Level, LevelRow, SampleRow, Series};
+use super::level::Level;
+use super::rows::{GapRow, LevelRow, SampleRow};
 use crate::table::{FileError, Row, TableReader};
 
 /// How often a day is looked at again whose tables were replaced meanwhile.
@@ -92,7 +94,7 @@ impl MonitorReader {
     /// # Errors
     /// The store cannot be read.
     pub fn days(&self) -> Result<Vec<u64>, FileError> {
-        Ok(day::days(&self.root)?.into_iter().map(|date| date * super::DAY).collect())
+        Ok(day::days(&self.root)?.into_iter().map(|date| date * super::level::DAY).collect())
     }
 
     /// Passes on what was sampled of `wanted` in a period, in rows that are at most `width_ns` wide: of each day the coarsest rows

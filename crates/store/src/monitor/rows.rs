@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, MILLIONTHS, SECOND};
+use super::catalogue::Kind;
+use super::level::{MILLIONTHS, SECOND};
 use crate::table::{Column, Row, Text, column};
 
 /// What was counted between two answers: a row of `samples-*.parquet`.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use super::level::DAY;
 use super::*;
 
 const START: u64 = 20_784 * DAY;

@@ -7,11 +7,14 @@ use std::sync::{Arc, Mutex};
 
 use nix::fcntl::{Flock, FlockArg};
 
+use super::catalogue::{Catalogue, Series};
 use super::day;
 use super::fold::fold;
 use super::journal::{self, Batch, JOURNAL_FOLDER, Record, Segment};
+use super::level::{Level, SECOND};
+use super::merge::Maintainer;
+use super::rows::GapRow;
 use super::rows::SampleRow;
-use super::{Catalogue, GapRow, Level, Maintainer, SECOND, Series};
 use crate::table::{FileError, TableReader};
 
 /// The file that the process that writes has locked.
@@ -101,7 +104,7 @@ impl MonitorWriter {
         let (id, is_new) = self.catalogue.number(series);
         if is_new {
             self.is_stale = true;
-            let series = self.catalogue.get(id).expect("it was entered").clone();
+            let series = Series::clone(self.catalogue.get(id).expect("it was entered"));
             self.append(&Record::Series(series))?;
         }
         Ok((id, is_new))

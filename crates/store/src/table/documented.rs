@@ -7,13 +7,15 @@ use parquet::schema::types::Type;
 
 use super::Row;
 use super::row::schema;
+use crate::monitor::{GapRow, LevelRow, SampleRow};
 use crate::run_folder::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, ThroughputRow};
 
 const DOCUMENT: &str = include_str!("../../../../docs/reference/schemas.md");
 
 /// The columns of the document's section for `table`: what stands in the first two cells of its table.
 fn documented(table: &str) -> Vec<(String, String)> {
-    let heading = format!("### `{table}`");
+    let names: Vec<String> = table.split(", ").map(|name| format!("`{name}`")).collect();
+    let heading = format!("### {}", names.join(", "));
     let section = DOCUMENT.split_once(&heading).unwrap_or_else(|| panic!("no section {heading}")).1;
     let section = section.split("\n#").next().unwrap_or_default();
     let cells = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
@@ -62,4 +64,7 @@ fn every_column_is_documented() {
     check::<SourceRecord>("sources.parquet");
     check::<WindowRecord>("tcp_trace.parquet");
     check::<LatenessRow>("lateness.parquet");
+    check::<SampleRow>("samples-*.parquet");
+    check::<LevelRow>("seconds-*.parquet, minutes-*.parquet, hours-*.parquet");
+    check::<GapRow>("gaps-*.parquet");
 }
