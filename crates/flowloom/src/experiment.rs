@@ -110,7 +110,7 @@ impl Experiment {
                 let rest = toml::from_str(text)
                     .ok()
                     .and_then(|table| pruned(table, refused, (schema::schema(), schema::CHECKS)));
-                rest.map_or_else(Default::default, |(rest, taken)| (rest.problems(), taken))
+                rest.map_or_else(Default::default, |(rest, taken): (Experiment, _)| (rest.problems(), taken))
             }
         };
         // What is wrong in the same words without the values that the schema refuses is not wrong because of them.
