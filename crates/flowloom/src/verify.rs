@@ -255,16 +255,24 @@ impl Verifier<'_> {
         }
         for path in entries.folders.iter().filter(|path| !path.ends_with(monitor::JOURNAL_FOLDER)) {
             let before = self.found.files.len();
-            self.folder(path);
+            self.day(path);
             // A monitor replaces tables, and deletes old days: what has changed meanwhile is read again.
             let mut tries = 0;
             while tries < STORE_TRIES && !self.is_sound(before) && !self.is_stopped() && monitor::is_written(folder) {
                 tries += 1;
                 self.found.files.truncate(before);
                 if path.is_dir() {
-                    self.folder(path);
+                    self.day(path);
                 }
             }
+        }
+    }
+
+    /// A day of a store. Without its manifest, none of its tables counts.
+    fn day(&mut self, folder: &Path) {
+        match Manifest::open(folder) {
+            Err(error) => self.push(VerifiedFile::damaged(&folder.join(MANIFEST_FILE), &error)),
+            Ok(_) => self.folder(folder),
         }
     }
 

@@ -49,6 +49,9 @@ targets! {
     specification: "specification",
     script: "script",
     script_toml: "script-toml",
+    snmp: "snmp",
+    registry: "registry",
+    journal: "journal",
     prefix: "prefix",
     key: "key",
 }
