@@ -53,7 +53,9 @@ fn a_monitor_collects_until_it_is_told_to_end() {
         .unwrap();
     let mut told = BufReader::new(child.stderr.take().unwrap());
     let mut lines = [String::new(), String::new()];
-    lines.iter_mut().for_each(|line| drop(told.read_line(line).unwrap()));
+    for line in &mut lines {
+        told.read_line(line).unwrap();
+    }
     assert_eq!(lines[0], format!("metrics at http://{free}/metrics\n"));
     assert!(lines[1].starts_with("here answers: "), "{}", lines[1]);
     let mut metrics = String::new();
