@@ -135,8 +135,8 @@ const WORDS: [&str; 11] = [
     "waiter",
     "answer",
 ];
-const TRUTHS: [&str; 8] =
-    ["complete", "handshake_repeated", "syn_seen", "rst_seen", "sack", "timestamps", "ecn", "before_monitor"];
+const TRUTHS: [&str; 9] =
+    ["complete", "handshake_repeated", "syn_seen", "rst_seen", "sack", "timestamps", "ecn", "before_monitor", "nagle"];
 /// Longest row: a connection of a million ADUs.
 const MOST_LINE_BYTES: usize = 256 << 20;
 
