@@ -378,16 +378,12 @@ const SOURCE: &str = "methods A.13.1";
 /// Programs that write by little: which ends are found to hold small segments back.
 fn small_writes(adus: u64, places: &[(&str, f64)]) -> Vec<Row> {
     let mut rows = Vec::new();
-    let is = |condition: &&Condition, name: &str| condition.name == name;
-    let free = |condition: &&Condition| is(condition, "free");
-    let nagle = |condition: &&Condition| is(condition, NAGLE);
+    let of = |name: &str| CONDITIONS.iter().find(|condition| condition.name == name);
     for (name, profile) in PROFILES {
         let (mut with, mut without) = ([0; 2], [0; 2]);
         for (_, share) in places {
             let play = |condition: &Condition| play(condition, &tcp::Config::of(profile), *share, adus, Writing::Small);
-            for (sum, condition) in
-                [(&mut with, CONDITIONS.iter().find(nagle)), (&mut without, CONDITIONS.iter().find(free))]
-            {
+            for (sum, condition) in [(&mut with, of(NAGLE)), (&mut without, of("free"))] {
                 let found = condition.map(play).unwrap_or_default();
                 sum.iter_mut().zip(found.nagle).for_each(|(sum, found)| *sum += found);
             }

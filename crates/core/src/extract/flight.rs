@@ -78,7 +78,7 @@ pub(super) struct Passing {
     transits: Transits,
     /// How long nothing passed behind the flight.
     gap: u64,
-    /// Segments behind the flight, when the last of them passed, and the bytes of the first.
+    /// Segments that have passed behind the flight, when the last of them passed, and the payload of the first.
     released: u8,
     released_at: u64,
     released_bytes: u64,

@@ -72,7 +72,7 @@ pub use key::PARTS;
 pub use merger::Merger;
 pub use monitor::Position;
 pub use observer::{Arrival, Identity, Observer};
-pub use options::{Missing, Options, ParsePrefixError, Prefix};
+pub use options::{Missing, Options, ParsePrefixError, Prefix, ROUND};
 pub use packed::Packed;
 pub use part::{Finished, LEAST_MEMORY, Part, Report};
 pub use seen::Seen;

@@ -4,12 +4,13 @@
 //! soon as the acknowledgement of the small one before lets it may have been held back, or its program wrote it just then: it shows
 //! something if nothing came from the other end that the program can have answered, and if it happens again and again.
 
-/// So many segments at least must have been held back, ...
+/// An end has the algorithm if it held back at least this many segments, ...
 const LEAST_HELD: u32 = 6;
-/// ... and one of so many that followed later than the acknowledgement let them.
+/// ... and at most this many times as many followed later than the acknowledgement let them.
 const LATER_PER_HELD: u32 = 2;
 
-/// Few segments without it may be of a timer: an end sends without it for certain if so many are, and more than were held back.
+/// A single segment that was not held back may have been sent by a timer. An end does without the algorithm if it sent at least this many,
+/// and more than it held back.
 const LEAST_FREE: u32 = 2;
 
 /// A segment smaller than full ones, in order.
@@ -27,10 +28,11 @@ pub(super) struct Small {
 pub(super) enum Followed {
     /// It was sent before.
     Before,
-    /// It passes when it would if that had set it going.
+    /// It passes when it would if the acknowledgement had set it going.
     AtOnce,
+    /// It passes later than that.
     Later,
-    /// Nothing tells.
+    /// No acknowledgement or no transit time is known that would tell.
     Unknown,
 }
 

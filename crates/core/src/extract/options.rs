@@ -80,6 +80,9 @@ impl Missing {
     }
 }
 
+/// Packets between two rounds, unless [`Options::round`] says otherwise.
+pub const ROUND: u32 = 2048;
+
 /// How to extract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -143,7 +146,7 @@ impl Default for Options {
             missing: Missing::default(),
             keep_set_aside: false,
             memory: u64::MAX,
-            round: 2048,
+            round: ROUND,
             hash_secret: 0,
         }
     }

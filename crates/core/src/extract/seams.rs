@@ -56,15 +56,15 @@ pub(super) struct Seams {
     filled: u64,
     /// It came again.
     filled_again: bool,
-    /// By how many bytes the segments since the last small one were smaller than full ones, for their options. When full segments are
-    /// sent again in the place of which those are, so many bytes are left for a segment of their own.
+    /// By how many bytes, taken together, the segments since the last small one were smaller than full ones, because of their options. If
+    /// they were full segments that are sent again, this many bytes are left over and go into a segment of their own.
     rest: u64,
     /// The first byte of each write that followed another at once.
     list: Vec<u64>,
 }
 
 impl Seams {
-    /// After the end's first data segment, which ended a write or did not, and lacked so many bytes (see [`Tail::lacks`]).
+    /// The state after the end's first data segment: whether it ended a write, and how many bytes it lacked (see [`Tail::lacks`]).
     pub fn after_first(is_over: bool, lacked: u8) -> Seams {
         Seams { is_open: is_over, rest: lacked.into(), ..Seams::default() }
     }
@@ -110,7 +110,7 @@ impl Seams {
             self.is_open = is_known && has_room && missing > self.rest;
             self.rest = self.rest.saturating_sub(missing);
         } else {
-            // Each of them may lack as much.
+            // Each missing segment may have been smaller than a full one by as many bytes as options take.
             self.rest += MOST_OPTIONS * missing.div_ceil(full.saturating_sub(MOST_OPTIONS).max(1));
         }
     }

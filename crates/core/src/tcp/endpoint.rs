@@ -532,7 +532,7 @@ impl Endpoint {
         self.sender.retransmissions
     }
 
-    /// The number of times the retransmission timer expired.
+    /// The number of times the retransmission timer expired, counted up to 65,535.
     pub fn timeouts(&self) -> u32 {
         self.sender.timeouts.into()
     }

@@ -75,7 +75,8 @@ pub(super) struct Sender {
     limited: u32,
     /// SND.WL1: the low bits of the sequence number of the segment that gave `peer_window`.
     window_from: u32,
-    /// Segments sent from the last small one on, if small ones are held back (Nagle's algorithm): those behind it are full.
+    /// Segments sent from the last small one on, if small ones are held back (Nagle's algorithm): those behind it are full. 255: so many or
+    /// more, or there was no small one.
     since_small: Option<NonZeroU8>,
 }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use flowloom_core::extract::{
-    Counts, Finished, Merger, Options, PARTS, Packet, Part, Report, Round, Tally, TrafficSeries,
+    Counts, Finished, Merger, Options, PARTS, Packet, Part, ROUND, Report, Round, Tally, TrafficSeries,
 };
 
 use flowloom_store::workload::Runs;
@@ -159,7 +159,7 @@ struct Parcel {
 impl Parcel {
     /// An empty one, with room for the packets of a part if all have alike: growing would copy them several times.
     fn new() -> Parcel {
-        Parcel { packets: Vec::with_capacity(ROUNDS * 2_048 / PARTS), ends: Vec::with_capacity(ROUNDS) }
+        Parcel { packets: Vec::with_capacity(ROUNDS * ROUND as usize / PARTS), ends: Vec::with_capacity(ROUNDS) }
     }
 
     /// Takes its part through the rounds, and is empty.

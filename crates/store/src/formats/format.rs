@@ -93,11 +93,11 @@ impl Format {
 /// The spelling of a text whose first line that is no comment is a line of Tmix vectors.
 fn tmix_spelling(head: &[u8]) -> Option<Spelling> {
     let end = head.iter().rposition(|byte| *byte == b'\n').unwrap_or(head.len());
-    let line = head[..end].split(|byte| *byte == b'\n').map(|line| {
+    let mut statements = head[..end].split(|byte| *byte == b'\n').map(|line| {
         let statement = line.split(|byte| *byte == b'#').next().unwrap_or_default();
-        String::from_utf8_lossy(statement.trim_ascii())
+        statement.trim_ascii()
     });
-    let line = line.into_iter().find(|line| !line.is_empty())?;
+    let line = String::from_utf8_lossy(statements.find(|statement| !statement.is_empty())?);
     let mut tokens = line.split_ascii_whitespace();
     let word = tokens.next()?;
     // A line without its header is one of these too: the reader says what is wrong with it.

@@ -59,6 +59,7 @@ pub(super) fn read(
 
 #[cfg(test)]
 mod tests {
+    use flowloom_core::rng::{Purpose, Stream};
     use serde_json::json;
 
     use super::*;
@@ -67,13 +68,8 @@ mod tests {
     #[test]
     fn numbers_are_read_back_as_they_were_written() {
         let folder = tempfile::tempdir().unwrap();
-        let mut state = 1_u64;
-        let numbers: Vec<f64> = (0..10_000)
-            .map(|_| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                (state >> 11) as f64 / 1_048_583.0
-            })
-            .collect();
+        let mut stream = Stream::new(1, Purpose::Noise, 0);
+        let numbers: Vec<f64> = (0..10_000).map(|_| stream.exponential(1e6)).collect();
         let value = json!({ "format": "flowloom-run", "version": 1, "numbers": numbers });
         write(&folder.path().join("run.json"), &value).unwrap();
         let object = read(folder.path(), "run.json", "flowloom-run", None).unwrap();

@@ -6,6 +6,7 @@ use flowloom_core::units::three_digits;
 use flowloom_report::statistics::{Estimate, Interval};
 
 use super::cells::{CellRow, Network};
+use super::published::CAMPUS;
 use crate::check::number;
 
 /// Runs that differ in their seeds and in their scale only.
@@ -29,9 +30,6 @@ pub struct Of {
     pub minutes: u64,
 }
 
-/// That of the publication, which drops nothing.
-pub const LONG_QUEUE: &str = "drop-tail 65000p";
-
 impl Of {
     /// The control: all of the structure, each connection's own round-trip time, measured windows.
     pub fn control(workload: &'static str, network: Network) -> Of {
@@ -42,7 +40,8 @@ impl Of {
             rtt: "usernet",
             window: "measured",
             waits: "500ms none",
-            queue: LONG_QUEUE,
+            // That of the publication, which drops nothing.
+            queue: "drop-tail 65000p",
             minutes: 30,
         }
     }
@@ -57,12 +56,17 @@ impl Of {
         Of { rtt, ..self }
     }
 
+    /// The control of `examples/aikat-2010/small.toml`, of campus-2008.
+    pub fn small(network: Network) -> Of {
+        Of::control(CAMPUS, network).minutes(6)
+    }
+
     /// Other waits.
     pub fn waits(self, waits: &'static str) -> Of {
         Of { waits, ..self }
     }
 
-    /// Another queue.
+    /// The same runs over a link with another queue.
     pub fn queue(self, queue: &'static str) -> Of {
         Of { queue, ..self }
     }

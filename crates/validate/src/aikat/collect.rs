@@ -91,7 +91,10 @@ fn key(facts: &Map<String, Value>) -> Result<Key, String> {
             .ok_or("its scale is no number")?,
         network: if rate == "1gbit" { Network::Unconstrained } else { Network::Constrained },
         structure: name(&["workload", "structure"])?,
-        rtt: name(&["workload", "rtt"])?,
+        rtt: match at(&["workload", "rtt", "paths"]) {
+            Ok(paths) => format!("{paths} paths"),
+            Err(_) => name(&["workload", "rtt"])?,
+        },
         window: name(&["workload", "window"])?,
         waits: format!("{} {}", name(&["workload", "waits", "min"])?, name(&["workload", "waits", "correct"])?),
         queue: queue(

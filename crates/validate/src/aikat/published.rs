@@ -8,11 +8,11 @@ use Network::{Constrained, Unconstrained};
 /// The workloads, as the publication calls their links.
 pub const WORKLOADS: [(&str, &str); 2] = [("campus-2008", "UNC"), ("enterprise-2006", "IBM")];
 
-const CAMPUS: &str = "campus-2008";
+pub(super) const CAMPUS: &str = "campus-2008";
 const ENTERPRISE: &str = "enterprise-2006";
 
 /// The structures without waits.
-const WITHOUT_WAITS: [&str; 3] = ["a-b", "block-sequential", "block-concurrent"];
+pub(super) const WITHOUT_WAITS: [&str; 3] = ["a-b", "block-sequential", "block-concurrent"];
 
 /// A part of the page.
 pub struct Section {
@@ -24,12 +24,12 @@ pub struct Section {
     pub claims: Vec<Claim>,
 }
 
-fn value(name: String, source: &'static str, of: Of, quantity: &'static str, published: f64) -> Claim {
+pub(super) fn value(name: String, source: &'static str, of: Of, quantity: &'static str, published: f64) -> Claim {
     let asked = Asked::Value { of, quantity, growth: Growth::None, published, tolerance: 0.1 };
     Claim { name, source, asked, why: None }
 }
 
-fn ratio(
+pub(super) fn ratio(
     name: String,
     source: &'static str,
     over: (Of, &'static str),

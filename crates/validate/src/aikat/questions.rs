@@ -1,52 +1,32 @@
 //! What Aikat 2010 leaves open (section 7.1), and what runs of ours say: nothing is published beside it.
 
-use super::cells::{CellRow, Network};
-use super::claims::{Asked, Claim, Growth, Of};
+use super::cells::Network;
+use super::claims::{Claim, Of};
+use super::published::{ratio, value};
 
 use Network::{Constrained, Unconstrained};
 
-const CAMPUS: &str = "campus-2008";
+const SOURCE: &str = "7.1";
 
 /// 1,200 packets at 0.4 of the scale.
 const SHORT_QUEUE: &str = "drop-tail 480p";
 
-/// Approximations of the workload's round-trip times by so many paths, as the experiment has them.
-const PATHS: [(&str, &str); 2] =
-    [("30", "{ kind = \"paths\", paths = 30 }"), ("150", "{ kind = \"paths\", paths = 150 }")];
+/// The structures whose runs are set side by side.
+const STRUCTURES: [&str; 3] = ["a-t-b-t", "a-b", "block-sequential"];
 
 /// A question, and what was asked of the runs.
 pub struct Question {
-    /// The question.
+    /// The question in a few words, as a heading.
     pub title: &'static str,
     /// How it was asked.
     pub text: &'static str,
-    /// Numbers and ratios, by what they are.
-    pub asked: Vec<(String, Asked)>,
+    /// Numbers and ratios without a published one.
+    pub claims: Vec<Claim>,
 }
 
-impl Question {
-    /// Lines of a table: what was asked, and what the runs at `scale` say.
-    pub fn lines(&self, rows: &[CellRow], scale: f64) -> Vec<(String, String)> {
-        let line = |(name, asked): &(String, Asked)| {
-            let claim = Claim { name: name.clone(), source: "7.1", asked: asked.clone(), why: None };
-            let ours = claim.ours(rows, scale).map_or_else(|| "not run".to_owned(), |ours| ours.to_string());
-            (name.clone(), ours)
-        };
-        self.asked.iter().map(line).collect()
-    }
-}
-
-fn value(name: String, of: Of, quantity: &'static str) -> (String, Asked) {
-    (name, Asked::Value { of, quantity, growth: Growth::None, published: f64::NAN, tolerance: 0.0 })
-}
-
-fn ratio(name: String, over: Of, under: Of, quantity: &'static str) -> (String, Asked) {
-    (name, Asked::Ratio { over: (over, quantity), under: (under, quantity), least: 0.0, most: f64::INFINITY })
-}
-
-/// The control of `examples/aikat-2010/small.toml`.
-fn small(network: Network) -> Of {
-    Of::control(CAMPUS, network).minutes(6)
+/// A quantity of some runs over that of others, whatever it is.
+fn compared(name: String, over: Of, under: Of, quantity: &'static str) -> Claim {
+    ratio(name, SOURCE, (over, quantity), (under, quantity), (0.0, f64::INFINITY))
 }
 
 /// All of them that were asked.
@@ -55,116 +35,91 @@ pub fn questions() -> [Question; 4] {
 }
 
 fn short_queue() -> Question {
-    let mut asked = Vec::new();
-    for structure in ["a-t-b-t", "a-b", "block-sequential"] {
-        let long = small(Constrained).structure(structure);
+    let mut claims = Vec::new();
+    for structure in STRUCTURES {
+        let long = Of::small(Constrained).structure(structure);
         let short = long.queue(SHORT_QUEUE);
-        asked.push(value(format!("{structure}: share of the packets that is dropped"), short, "loss_share"));
-        asked.push(ratio(
-            format!("{structure}: median response, short over long queue"),
-            short,
-            long,
-            "response_p50_ms",
-        ));
-        asked.push(ratio(
-            format!("{structure}: 90 % of responses, short over long queue"),
-            short,
-            long,
-            "response_p90_ms",
-        ));
-        asked.push(ratio(
-            format!("{structure}: 80 % of times to the last byte, short over long queue"),
-            short,
-            long,
-            "last_byte_p80_ms",
-        ));
+        let name = format!("{structure}: share of the packets that is dropped");
+        claims.push(value(name, SOURCE, short, "loss_share", f64::NAN));
+        for (what, quantity) in [
+            ("median response", "response_p50_ms"),
+            ("90 % of responses", "response_p90_ms"),
+            ("80 % of times to the last byte", "last_byte_p80_ms"),
+        ] {
+            claims.push(compared(format!("{structure}: {what}, short over long queue"), short, long, quantity));
+        }
     }
     Question {
         title: "Losses in a short queue",
         text: "A queue of 1,200 packets at the published scale in the place of one that drops nothing (`queues.toml`; six minutes).",
-        asked,
+        claims,
     }
 }
 
 fn disciplines() -> Question {
-    let mut asked = Vec::new();
-    for (name, queue) in [("PIE", "pie 65000p"), ("FQ-CoDel", "fq-codel 65000p")] {
-        for structure in ["a-t-b-t", "a-b", "block-sequential"] {
-            let long = small(Constrained).structure(structure);
-            let of = long.queue(queue);
-            asked.push(ratio(
-                format!("{name}, {structure}: median response over drop-tail"),
-                of,
-                long,
-                "response_p50_ms",
-            ));
-            asked.push(ratio(
-                format!("{name}, {structure}: 90 % of responses over drop-tail"),
-                of,
-                long,
-                "response_p90_ms",
-            ));
-        }
-        let full = small(Constrained).queue(queue);
+    let mut claims = Vec::new();
+    let mut of_structure = |name: &str, full: Of| {
         let without = full.structure("a-b");
-        asked.push(ratio(format!("{name}: median response, a-b over a-t-b-t"), without, full, "response_p50_ms"));
-        asked.push(ratio(format!("{name}: mean queue, a-b over a-t-b-t"), without, full, "queue_mean_packets"));
+        for (what, quantity) in [("median response", "response_p50_ms"), ("mean queue", "queue_mean_packets")] {
+            claims.push(compared(format!("{name}: {what}, a-b over a-t-b-t"), without, full, quantity));
+        }
+    };
+    of_structure("drop-tail", Of::small(Constrained));
+    let disciplines = [("PIE", "pie 65000p"), ("FQ-CoDel", "fq-codel 65000p")];
+    disciplines.iter().for_each(|(name, queue)| of_structure(name, Of::small(Constrained).queue(queue)));
+    for (name, queue) in disciplines {
+        for structure in STRUCTURES {
+            let long = Of::small(Constrained).structure(structure);
+            for (what, quantity) in [("median response", "response_p50_ms"), ("90 % of responses", "response_p90_ms")] {
+                let name = format!("{name}, {structure}: {what} over drop-tail");
+                claims.push(compared(name, long.queue(queue), long, quantity));
+            }
+        }
     }
-    let full = small(Constrained);
-    let without = full.structure("a-b");
-    asked.push(ratio("drop-tail: median response, a-b over a-t-b-t".to_owned(), without, full, "response_p50_ms"));
-    asked.push(ratio("drop-tail: mean queue, a-b over a-t-b-t".to_owned(), without, full, "queue_mean_packets"));
     Question {
         title: "Queue disciplines under each structure",
         text: "What a queue discipline is worth depends on the structure of the traffic that it is tried with (`queues.toml`; six minutes).",
-        asked,
+        claims,
     }
 }
 
 fn paths() -> Question {
-    let own = small(Constrained);
-    let mut asked = Vec::new();
-    for (number, rtt) in PATHS {
-        let of = own.rtt(rtt);
+    let own = Of::small(Constrained);
+    let mut claims = Vec::new();
+    for paths in ["30 paths", "150 paths"] {
         for (what, quantity) in [
             ("mean queue", "queue_mean_packets"),
             ("median response", "response_p50_ms"),
             ("median time to the last byte", "last_byte_p50_ms"),
         ] {
-            asked.push(ratio(format!("{number} paths over usernet, constrained: {what}"), of, own, quantity));
+            claims.push(compared(format!("{paths} over usernet, constrained: {what}"), own.rtt(paths), own, quantity));
         }
     }
     Question {
         title: "150 paths",
         text: "Whether more paths come nearer to each connection's own round-trip time where 30 make heavier queues (`paths.toml`; six minutes).",
-        asked,
+        claims,
     }
 }
 
 fn instants() -> Question {
-    let mut asked = Vec::new();
-    for structure in ["a-t-b-t", "a-b", "block-sequential"] {
-        let own = small(Unconstrained).structure(structure);
+    let mut claims = Vec::new();
+    for structure in STRUCTURES {
+        let own = Of::small(Unconstrained).structure(structure);
+        // small.toml has no a-b with the mean round-trip time.
         if structure != "a-b" {
-            let name = format!("{structure}: mean RTT over usernet, by instants");
-            asked.push(ratio(name, own.rtt("mean"), own, "instant_mean"));
-            let name = format!("{structure}: mean RTT over usernet, by presence in seconds");
-            asked.push(ratio(name, own.rtt("mean"), own, "presence_mean"));
+            let at_mean = own.rtt("mean");
+            let name = |how| format!("{structure}: mean RTT over usernet, by {how}");
+            claims.push(compared(name("instants"), at_mean, own, "instant_mean"));
+            claims.push(compared(name("presence in seconds"), at_mean, own, "presence_mean"));
         }
-        asked.push((
-            format!("{structure}: presence in seconds over instants"),
-            Asked::Ratio {
-                over: (own, "presence_mean"),
-                under: (own, "instant_mean"),
-                least: 0.0,
-                most: f64::INFINITY,
-            },
-        ));
+        let name = format!("{structure}: presence in seconds over instants");
+        claims.push(ratio(name, SOURCE, (own, "presence_mean"), (own, "instant_mean"), (0.0, f64::INFINITY)));
     }
     Question {
         title: "Active connections by the millisecond",
-        text: "Presence in seconds adds up to a second to each connection and hides what is shorter. Instants, to which presence in milliseconds \
-               comes within a thousandth of the connections that begin in a second, do not (`small.toml`; six minutes).",
-        asked,
+        text: "Presence in seconds adds up to a second to each connection, and so hides differences that are shorter. Presence in milliseconds adds a \
+               thousandth of that, which leaves hardly more than the connections that are open at an instant (`small.toml`; six minutes).",
+        claims,
     }
 }

@@ -8,6 +8,7 @@ use flowloom_report::statistics::Interval;
 use super::cells::{CellRow, Network};
 use super::claims::{Asked, Claim, Of, Ours};
 use super::collect;
+use super::published::{WITHOUT_WAITS, ratio};
 use crate::check::{Effort, Expected, Row};
 
 use Network::{Constrained, Unconstrained};
@@ -19,111 +20,71 @@ const EXPERIMENT: &str = include_str!("../../../../examples/aikat-2010/small.tom
 const QUICK: &str = "workload.model = { kind = \"campus-2008\", scale = 0.01 }\n\
     sweep.vary = [\"workload.structure=a-t-b-t,a-b,block-sequential,block-concurrent\"]\nsweep.leave-out = []";
 
-/// The structures without waits.
-const WITHOUT_WAITS: [&str; 3] = ["a-b", "block-sequential", "block-concurrent"];
-
 const FEWER: &str = "some 1,320 connections begin in a second, and without waits last for 0.45 to 0.55 s in the mean: by Little's law \
     2,000 are present. Of 45,000 a tenth would be 2.5 s each, which neither the epochs nor the sizes of methods A.14 give; behind the \
     constrained link, where they wait, the ratio is the published one";
 
-/// An ordering: how many times as large one is as the other, at the end of the interval over the seeds that is nearer to one.
-struct Ordering {
-    name: String,
-    source: &'static str,
-    over: (Of, &'static str),
-    under: (Of, &'static str),
-    least: f64,
-    most: f64,
-    departs: Option<&'static str>,
-}
-
-impl Ordering {
-    fn new(
-        name: impl Into<String>,
-        source: &'static str,
-        over: (Of, &'static str),
-        under: (Of, &'static str),
-        (least, most): (f64, f64),
-    ) -> Ordering {
-        Ordering { name: name.into(), source, over, under, least, most, departs: None }
+/// The checks of an ordering: of a difference that the interval over the seeds leaves out none, and that it is so large; of none that the
+/// interval has no room for a larger one. With a reason it is known to be larger than published.
+fn checks(claim: &Claim, cells: &[CellRow]) -> Vec<Row> {
+    let Claim { name, source, asked, why } = claim;
+    let scale = cells.first().map_or(f64::NAN, |row| row.key.scale);
+    let (Asked::Ratio { least, most, .. }, Some(Ours { mean, interval: Some(Interval { low, high }), .. })) =
+        (asked, claim.ours(cells, scale))
+    else {
+        return vec![Row::unmade(GROUP, name, *source)];
+    };
+    let row = |what: &str, expected, ours| Row::new(GROUP, format!("{name}{what}"), *source, expected, ours);
+    if *least < 1.0 {
+        return vec![
+            row(": no effect, lower end", Expected::AtLeast(*least), low),
+            row(": no effect, upper end", Expected::AtMost(*most), high),
+        ];
     }
-}
-
-impl Ordering {
-    /// Its checks: of a difference that it is one, and so large; of none that the interval has no room for one.
-    fn rows(self, cells: &[CellRow]) -> Vec<Row> {
-        let Ordering { name, source, over, under, least, most, departs } = self;
-        let asked = Asked::Ratio { over, under, least, most };
-        let claim = Claim { name: name.clone(), source, asked, why: None };
-        let scale = cells.first().map_or(f64::NAN, |row| row.key.scale);
-        let Some(Ours { mean, interval: Some(Interval { low, high }), .. }) = claim.ours(cells, scale) else {
-            return vec![Row::unmade(GROUP, name, source)];
-        };
-        let row = |what: &str, expected, ours| Row::new(GROUP, format!("{name}{what}"), source, expected, ours);
-        if least < 1.0 {
-            return vec![
-                row(": no effect, lower end", Expected::AtLeast(least), low),
-                row(": no effect, upper end", Expected::AtMost(most), high),
-            ];
-        }
-        let mut rows = vec![row(", lower end", Expected::AtLeast(1.0), low), row("", Expected::AtLeast(least), mean)];
-        if most.is_finite() {
-            rows.push(Row { departs: departs.map(str::to_owned), ..row("", Expected::AtMost(most), mean) });
-        }
-        rows
+    let mut rows = vec![row(", lower end", Expected::AtLeast(1.0), low), row("", Expected::AtLeast(*least), mean)];
+    if most.is_finite() {
+        rows.push(Row { departs: why.map(str::to_owned), ..row("", Expected::AtMost(*most), mean) });
     }
-}
-
-fn control(network: Network) -> Of {
-    Of::control("campus-2008", network).minutes(6)
+    rows
 }
 
 /// Round-trip times change the small durations and not the large ones.
-fn of_round_trips() -> Vec<Ordering> {
-    let source = "Aikat 2010, conclusion 1";
-    let usernet = control(Unconstrained);
+fn of_round_trips() -> Vec<Claim> {
+    let usernet = Of::small(Unconstrained);
     let ask = |name: &str, quantity, bounds| {
-        Ordering::new(name, source, (usernet.rtt("mean"), quantity), (usernet, quantity), bounds)
+        let name = format!("{name} of times to the last byte, mean RTT over usernet");
+        ratio(name, "Aikat 2010, conclusion 1", (usernet.rtt("mean"), quantity), (usernet, quantity), bounds)
     };
     vec![
-        ask("first quarter of times to the last byte, mean RTT over usernet", "last_byte_q25_ms", (1.1, 10.0)),
-        ask("80 % of times to the last byte, mean RTT over usernet", "last_byte_q80_ms", (0.9, 1.11)),
-        ask("90 % of times to the last byte, mean RTT over usernet", "last_byte_q90_ms", (0.9, 1.11)),
+        ask("first quarter", "last_byte_q25_ms", (1.1, 10.0)),
+        ask("80 %", "last_byte_q80_ms", (0.9, 1.11)),
+        ask("90 %", "last_byte_q90_ms", (0.9, 1.11)),
     ]
 }
 
-/// What waits change of durations and active connections.
-fn of_structure() -> Vec<Ordering> {
-    let full = control(Unconstrained);
-    let durations = Ordering::new(
-        "80 % of times to the last byte, a-t-b-t over block-sequential",
-        "Aikat 2010, conclusion 7",
-        (full, "last_byte_q80_ms"),
-        (full.structure("block-sequential"), "last_byte_q80_ms"),
-        (5.0, 12.0),
-    );
-    let present = [(Constrained, None), (Unconstrained, Some(FEWER))].into_iter().flat_map(|(network, departs)| {
-        WITHOUT_WAITS.map(|structure| Ordering {
-            departs,
-            ..Ordering::new(
-                format!("active connections (presence), {network}, a-t-b-t over {structure}"),
-                "Aikat 2010, conclusion 7",
-                (control(network), "presence_mean"),
-                (control(network).structure(structure), "presence_mean"),
-                (7.0, 14.0),
-            )
-        })
+/// What waits change of durations and active connections over `network`.
+fn of_structure(network: Network) -> Vec<Claim> {
+    let full = Of::small(network);
+    let ask = |what: &str, structure: &'static str, quantity, bounds| {
+        let name = format!("{what}, {network}, a-t-b-t over {structure}");
+        let without = full.structure(structure);
+        ratio(name, "Aikat 2010, conclusion 7", (full, quantity), (without, quantity), bounds)
+    };
+    let durations = ask("80 % of times to the last byte", "block-sequential", "last_byte_q80_ms", (5.0, 12.0));
+    let present = WITHOUT_WAITS.map(|structure| Claim {
+        why: (network == Unconstrained).then_some(FEWER),
+        ..ask("active connections (presence)", structure, "presence_mean", (7.0, 14.0))
     });
-    [durations].into_iter().chain(present).collect()
+    (network == Unconstrained).then_some(durations).into_iter().chain(present).collect()
 }
 
 /// What waits change where the link has little more than the load.
-fn of_queues() -> Vec<Ordering> {
-    let source = "Aikat 2010, conclusion 8";
-    let full = control(Constrained);
+fn of_queues() -> Vec<Claim> {
+    let full = Of::small(Constrained);
     let ask = |structure: &'static str, quantity, name: &str, least| {
         let name = format!("{name}, constrained, {structure} over a-t-b-t");
-        Ordering::new(name, source, (full.structure(structure), quantity), (full, quantity), (least, f64::INFINITY))
+        let without = full.structure(structure);
+        ratio(name, "Aikat 2010, conclusion 8", (without, quantity), (full, quantity), (least, f64::INFINITY))
     };
     let queues = WITHOUT_WAITS.map(|structure| ask(structure, "queue_mean_packets", "mean queue", 2.0));
     let responses = ask("a-b", "response_p50_ms", "median response", 1.0);
@@ -136,14 +97,14 @@ pub(crate) fn rows(effort: Effort) -> Vec<Row> {
         Ok(cells) => cells,
         Err(why) => return vec![Row::unmade(GROUP, format!("the sweep: {why}"), "Aikat 2010")],
     };
-    let asked: Vec<Ordering> = match effort {
-        Effort::Full => of_round_trips().into_iter().chain(of_structure()).chain(of_queues()).collect(),
-        // The link has no limit then.
-        Effort::Quick => {
-            of_structure().into_iter().filter(|ordering| ordering.over.0.network == Unconstrained).collect()
+    let claims = match effort {
+        Effort::Full => {
+            [of_round_trips(), of_structure(Constrained), of_structure(Unconstrained), of_queues()].concat()
         }
+        // The link has no limit then.
+        Effort::Quick => of_structure(Unconstrained),
     };
-    asked.into_iter().flat_map(|ordering| ordering.rows(&cells)).collect()
+    claims.iter().flat_map(|claim| checks(claim, &cells)).collect()
 }
 
 /// The experiment, and one of a smaller link without a limit.

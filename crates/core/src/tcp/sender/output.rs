@@ -170,6 +170,8 @@ impl Sender {
             return false;
         }
         let behind_small = match config.window_rules {
+            // So many segments on that the small one counts as acknowledged, or there was none.
+            WindowRules::Linux if since_small == NonZeroU8::MAX => return false,
             WindowRules::Linux => u64::from(since_small.get() - 1) * u64::from(self.mss),
             WindowRules::Rfc => 0,
         };

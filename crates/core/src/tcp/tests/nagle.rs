@@ -11,7 +11,7 @@ const FULL: u32 = 1_000;
 /// bytes at these times and then closes, or does not.
 fn sent(window_rules: WindowRules, writes: &[(u64, u64)], closes: bool) -> Vec<(u64, u32)> {
     let config = Config { window_rules, delayed_ack: None, ..Config::default() };
-    let limits = Limits { mss: FULL as u16, ..Limits::default() };
+    let limits = Limits { mss: FULL as u16, max_window: 1 << 20 };
     let mut pair = Pair::new(config, [limits; 2], Duration::from_millis(20));
     pair.ends[0] =
         Endpoint::connect(&pair.config, limits).with_habits(&Habits { nagle: true, ..Habits::default() }, &pair.config);
@@ -48,6 +48,16 @@ fn behind_full_segments_only_linux_sends_small_ones() {
     assert_eq!(sent(WindowRules::Linux, &[(100, 2_100)], false), [(100, FULL), (100, FULL), (100, 100)]);
     let again = sent(WindowRules::Linux, &[(100, 1_100), (120, 1_100)], false);
     assert_eq!(again, [(100, FULL), (100, 100), (120, FULL), (140, 100)]);
+}
+
+/// However many full ones are on the way.
+#[test]
+fn behind_a_large_flight_linux_holds_nothing_back() {
+    let sent = sent(WindowRules::Linux, &[(100, 1_000_100)], false);
+    let [.., (full_at, FULL), (small_at, 100)] = sent[..] else { panic!("{:?}", sent.last()) };
+    assert_eq!(small_at, full_at);
+    let on_the_way = sent.iter().filter(|(at, _)| *at + 40 > full_at).count();
+    assert!(on_the_way > 255, "{on_the_way}");
 }
 
 #[test]
