@@ -44,12 +44,15 @@ pub fn verify_catalogue(folder: &Path) -> Result<u64, FileError> {
     Catalogue::open(folder)?.map(|catalogue| catalogue.series().count() as u64).ok_or_else(missing)
 }
 
+/// The path of a segment, and its records or what is wrong with it.
+pub type VerifiedSegment = (PathBuf, Result<u64, FileError>);
+
 /// Reads every segment of the journal of the store in `folder`: its path, and its records or what is wrong with it. A record that was
 /// being written when the monitor was killed is no damage.
 ///
 /// # Errors
 /// The journal cannot be listed.
-pub fn verify_journal(folder: &Path) -> Result<Vec<(PathBuf, Result<u64, FileError>)>, FileError> {
+pub fn verify_journal(folder: &Path) -> Result<Vec<VerifiedSegment>, FileError> {
     let mut found = Vec::new();
     for (_, path) in journal::segments(folder)? {
         let records = match journal::load(&path) {

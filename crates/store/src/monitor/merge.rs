@@ -166,11 +166,14 @@ fn merge<R: Sorted>(root: &Path, date: u64, parts: &[&Table], whole: &Table) -> 
     day::write(root, date, whole, Merged::new(readers)?)
 }
 
+/// What rows are sorted by.
+type RowKey = (u32, u64, u64);
+
 /// The rows of several tables in their order.
 struct Merged<R> {
     readers: Vec<TableReader<R>>,
     heads: Vec<Option<R>>,
-    order: BinaryHeap<Reverse<((u32, u64, u64), usize)>>,
+    order: BinaryHeap<Reverse<(RowKey, usize)>>,
     failed: bool,
 }
 

@@ -179,3 +179,20 @@ fn samples_before_midnight_stay_in_their_day() {
     // The rows of a minute are as many as its samples.
     assert_eq!(read(&root, 0..86_400, 60 * SECOND).len(), 2);
 }
+
+#[test]
+fn a_folder_with_other_things_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = folder.path().join("notes.txt");
+    fs::write(&notes, "mine").unwrap();
+    let refused = MonitorWriter::open(folder.path(), options(), START).map(drop).unwrap_err();
+    assert!(refused.to_string().contains("is no store of a monitor"), "{refused}");
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(left, [notes.clone()]);
+    // One that was killed while it began is gone on with.
+    fs::remove_file(notes).unwrap();
+    drop(MonitorWriter::open(folder.path(), options(), START).unwrap());
+    fs::remove_file(folder.path().join("monitor.json")).unwrap();
+    fs::write(folder.path().join("monitor.json.partial-aB3xYz"), "{").unwrap();
+    MonitorWriter::open(folder.path(), options(), START).unwrap();
+}

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use nix::fcntl::{Flock, FlockArg};
 
-use super::catalogue::{Catalogue, Series};
+use super::catalogue::{CATALOGUE_FILE, Catalogue, Series};
 use super::day;
 use super::fold::fold;
 use super::journal::{self, Batch, JOURNAL_FOLDER, Record, Segment};
@@ -57,9 +57,14 @@ impl MonitorWriter {
     /// Opens the store in `root`, or begins one, at the time `now_ns` since 1970 UTC. Segments that an earlier process left are folded.
     ///
     /// # Errors
-    /// Another process writes it ([`io::ErrorKind::ResourceBusy`]); it is damaged, or cannot be written.
+    /// Another process writes it ([`io::ErrorKind::ResourceBusy`]); it is a folder with other things
+    /// ([`io::ErrorKind::AlreadyExists`]), damaged, or cannot be written.
     pub fn open(root: &Path, options: WriterOptions, now_ns: u64) -> Result<MonitorWriter, FileError> {
         let failed = |path: PathBuf| move |source| FileError::Write { path, source };
+        if holds_something_else(root)? {
+            let source = io::Error::new(io::ErrorKind::AlreadyExists, "it exists, and is no store of a monitor");
+            return Err(FileError::Write { path: root.to_owned(), source });
+        }
         fs::create_dir_all(root.join(JOURNAL_FOLDER)).map_err(failed(root.to_owned()))?;
         let path = root.join(LOCK_FILE);
         let file =
@@ -233,4 +238,26 @@ fn last_sample(root: &Path) -> Result<Option<u64>, FileError> {
         }
     }
     Ok(None)
+}
+
+/// Whether `root` is a folder that a monitor did not begin. A store that was being begun when its monitor was killed has its journal and
+/// its lock alone, and perhaps part of its catalogue.
+fn holds_something_else(root: &Path) -> Result<bool, FileError> {
+    if Catalogue::open(root)?.is_some() {
+        return Ok(false);
+    }
+    let failed = |source| FileError::Write { path: root.to_owned(), source };
+    let entries = match fs::read_dir(root) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(failed(error)),
+    };
+    for entry in entries {
+        let name = entry.map_err(failed)?.file_name();
+        let is_ours = name == JOURNAL_FOLDER || name == LOCK_FILE || name.to_string_lossy().starts_with(CATALOGUE_FILE);
+        if !is_ours {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
