@@ -1,5 +1,7 @@
 //! What a run records about itself. The drivers fill these; the store writes them; the report reads them.
 
+use std::cmp::Ordering;
+
 use crate::path::rules::Flow;
 use crate::play::{DatagramSink, Delays};
 pub use crate::play::{ProbeKind, ProbeRecord};
@@ -386,12 +388,15 @@ pub struct Series {
     pages: Vec<Vec<Bin>>,
     /// How many they hold.
     bins: usize,
-    /// Page and place of the bin that was added to last: the next is mostly that one or the one after it.
+    /// Page and place of the bin that was added to last: the next is mostly that one or one soon after it.
     last: (usize, usize),
 }
 
 /// Index of a bin and its traffic.
 type Bin = (u64, Traffic);
+
+/// So many bins from the last one on are looked at one by one.
+const NEAR: usize = 8;
 
 /// Bins of a page at most: a bin in the middle moves a page of 4 KiB.
 const PAGE: usize = 128;
@@ -416,11 +421,15 @@ impl Series {
     pub fn add_bin(&mut self, index: u64, traffic: Traffic) {
         let (page, at) = self.last;
         if let Some(page) = self.pages.get_mut(page) {
-            for at in [at, at + 1] {
-                if let Some(bin) = page.get_mut(at).filter(|bin| bin.0 == index) {
-                    bin.1.add(traffic);
-                    self.last.1 = at;
-                    return;
+            for (at, bin) in page.iter_mut().enumerate().skip(at).take(NEAR) {
+                match bin.0.cmp(&index) {
+                    Ordering::Less => {}
+                    Ordering::Greater => break,
+                    Ordering::Equal => {
+                        bin.1.add(traffic);
+                        self.last.1 = at;
+                        return;
+                    }
                 }
             }
         }

@@ -206,7 +206,7 @@ pub(super) struct Stream<'a> {
     /// Pauses of its program, and behind them where writes follow at once: of two at one place the first counts.
     pub pauses: Vec<writes::Pause>,
     /// What it waited for from the other end of a concurrent connection, by sequence number.
-    pub answers: &'a [Answer],
+    pub answers: Vec<Answer>,
     /// Segments that were lost, by sequence number.
     pub lost: &'a [Lost],
     /// Pauses of the program that reads it, by the sequence number that it let pass.

@@ -78,10 +78,11 @@ impl Answers {
         }
     }
 
-    /// All of them, in order. What is sent again, and was lost before the monitor at first, looks like an answer: of an end that lost data only
-    /// turns are sure.
-    pub fn list(&self, is_lossy: bool) -> &[Answer] {
-        if is_lossy { &self.list[..self.turns] } else { &self.list }
+    /// Those that are sure, in order: turns, and those before which a write `ended`. What is sent again, and was lost before the monitor at
+    /// first, looks like an answer.
+    pub fn list(&self, ended: impl Fn(u64) -> bool) -> impl Iterator<Item = Answer> {
+        let numbered = self.list.iter().enumerate();
+        numbered.filter(move |(number, answer)| *number < self.turns || ended(answer.at)).map(|(_, answer)| *answer)
     }
 
     /// Bytes held.

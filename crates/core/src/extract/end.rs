@@ -516,11 +516,32 @@ impl End {
         self.note_congestion();
     }
 
-    /// An acknowledgement of it says that it has sent all of its data before `next`, whether it has passed the monitor or not.
+    /// An acknowledgement of it, without data, says that it has sent all of its data before `next` and no more, whether it has passed the
+    /// monitor or not.
     #[inline]
     pub fn note_sent_before(&mut self, next: u64, peer: &End) {
-        if next > self.coverage.high() {
+        let high = self.coverage.high();
+        if next > high {
             self.note_unseen(next, peer);
+        } else if next == high && self.acked == next && !self.is_idle() {
+            self.note_idle(peer);
+        }
+    }
+
+    /// Whether its latest data is known to have ended a write.
+    fn is_idle(&self) -> bool {
+        self.writes.as_ref().map_or(self.first.ended_write, |writes| writes.is_idle())
+    }
+
+    /// It acknowledges without data, and all of its data was acknowledged. If it had heard that, because it has what passed later, and its
+    /// window had room, its program had written no more.
+    fn note_idle(&mut self, peer: &End) {
+        let Acked { ack, at, edge } = self.acked_by(peer);
+        let is_known = self.heard.passed >= at && peer.last_window > 0;
+        match &mut self.writes {
+            Some(writes) if is_known => writes.idle(ack, edge),
+            None if is_known => self.first.ended_write = self.data_segments > 0 && ack + ASSUMED_MSS <= edge,
+            _ => {}
         }
     }
 

@@ -26,7 +26,7 @@ use super::seen::Seen;
 use super::sequence;
 use super::syns::Syns;
 use super::transit::{Handshake, NEVER};
-use super::writes::{Acked, Writes};
+use super::writes::{Acked, Repairs, Writes};
 
 /// A jump in sequence numbers no capture gap explains (methods A.1.2).
 const IMPOSSIBLE_JUMP: u64 = 1 << 30;
@@ -416,7 +416,7 @@ impl Observer {
             own.note_sent_before(start, peer);
         }
         if let (Some(writes), Some(stamps)) = (&mut own.writes, seen.timestamps) {
-            writes.echo(now, stamps.echo, own.clock.waited());
+            writes.echo(now, stamps.echo, &own.clock);
         }
         let told = peer.acked_by(own);
         if let Some(writes) = &mut peer.writes {
@@ -681,23 +681,23 @@ fn stream<'a>(
     missing: Missing,
     repair: Option<&'a Repair>,
 ) -> Stream<'a> {
-    let is_lossy = repair.is_some();
-    // Of ends that do not take turns nothing tells a pause from the repair of a loss.
-    let is_unsure = is_lossy && end.answers.is_some();
-    let pauses = |writes: &Writes| {
-        let pauses = if is_unsure { Vec::new() } else { writes.finish(end.clock.tick(), is_lossy) };
-        // Where a pause is, it says more than a seam.
-        pauses.into_iter().chain(writes.seams()).collect()
+    let repairs = match (repair, &end.answers) {
+        (None, _) => Repairs::None,
+        (Some(_), None) => Repairs::OfTurns,
+        (Some(_), Some(_)) => Repairs::OfTwoWays,
     };
-    let pauses = end.writes.as_deref().map(pauses);
-    let answers = end.answers.as_ref().map_or(&[][..], |answers| answers.list(is_lossy));
+    let pauses = |writes: &Writes| {
+        // Where a pause is, it says more than a seam.
+        writes.finish(end.clock.tick(), repairs).into_iter().chain(writes.seams()).collect()
+    };
+    let ended_write = |at: u64| repairs == Repairs::None || end.writes.iter().any(|writes| writes.ended_at(at));
     Stream {
         runs: &end.runs,
         low: end.coverage.low(),
         gaps,
         missing,
-        pauses: pauses.unwrap_or_default(),
-        answers,
+        pauses: end.writes.as_deref().map(pauses).unwrap_or_default(),
+        answers: end.answers.iter().flat_map(|answers| answers.list(ended_write)).collect(),
         lost: repair.map_or(&[], |repair| &repair.lost),
         read_pauses: reader.reads.as_ref().map(|reads| reads.pauses()).unwrap_or_default(),
         delays: end.delays(),

@@ -115,6 +115,16 @@ impl Seams {
         }
     }
 
+    /// Whether the latest segment ended a write.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// The latest segment ended a write, whatever it looked like.
+    pub fn end_write(&mut self) {
+        self.is_open = true;
+    }
+
     /// Whatever the latest segment looked like, it does not tell.
     #[inline]
     pub fn forget(&mut self) {

@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 
-use super::clock::Waited;
+use super::clock::{Clock, Waited};
 use super::nagle::{Followed, Nagle, Small};
 use super::seams::{Seams, Tail};
 use crate::wire::Timestamps;
@@ -102,6 +102,16 @@ pub(super) struct Acked {
 pub(super) struct Pause {
     pub at: u64,
     pub length: u64,
+}
+
+/// Whether any data of an end was lost or sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repairs {
+    None,
+    /// Of one that takes turns with the other.
+    OfTurns,
+    /// Of one that does not: nothing tells a pause from the repair of a loss.
+    OfTwoWays,
 }
 
 /// A pause that may be the program's, for all that is known when it is over.
@@ -254,11 +264,15 @@ impl Writes {
     }
 
     /// The sender echoes a clock: the first packet that does gives a round trip, unless its program paused before it: see [`Self::sent`].
-    pub fn echo(&mut self, now: u64, echo: u32, waited: Option<Waited>) {
+    #[inline]
+    pub fn echo(&mut self, now: u64, echo: u32, clock: &Clock) {
         self.take_echo();
-        if self.echoed == Some(echo) {
-            return;
+        if self.echoed != Some(echo) {
+            self.new_echo(now, echo, clock.waited());
         }
+    }
+
+    fn new_echo(&mut self, now: u64, echo: u32, waited: Option<Waited>) {
         self.echoed = Some(echo);
         // The first packet with that value, which may be in the portion of an earlier one.
         let with_value = self.heard.iter().find(|heard| heard.value == Some(echo));
@@ -288,17 +302,19 @@ impl Writes {
 
     /// New data passed in order, of which it is known how large full segments are, or nothing tells.
     fn passed_in_order(&mut self, sent: &Sent) {
-        if sent.tail.is_short(self.seams.filled()) && sent.acked >= self.repaired_at {
+        let is_short = sent.tail.is_short(self.seams.filled());
+        let has_room = is_short && self.has_room_for_full(sent);
+        if is_short && sent.acked >= self.repaired_at {
             let small = Small { end: sent.end, heard: sent.heard, closes: sent.closes };
             let mut nagle = self.nagle;
-            match self.has_room_for_full(sent) {
+            match has_room {
                 true => nagle.sent(small, |before| self.followed(before, sent)),
                 // A window may have cut it, and hold the next one back.
                 false => nagle.forget(),
             }
             self.nagle = nagle;
         }
-        self.passed_beyond(sent, self.is_first_copy(sent));
+        self.passed_beyond(sent, self.is_first_copy(sent), has_room);
     }
 
     /// What passes next, beyond all that has passed, was sent before.
@@ -311,21 +327,23 @@ impl Writes {
     pub fn skipped(&mut self, sent: &Sent, missing: u64) {
         let sent = &self.completed(sent);
         let is_first_copy = self.is_first_copy(sent) && self.follows_at_once(sent);
-        self.seams.skipped(sent.start, missing, &sent.tail, is_first_copy, self.has_room_for_full(sent));
-        self.passed_beyond(sent, is_first_copy);
+        let has_room = self.has_room_for_full(sent);
+        self.seams.skipped(sent.start, missing, &sent.tail, is_first_copy, has_room);
+        self.passed_beyond(sent, is_first_copy, has_room);
     }
 
-    /// Where no SYN tells how large full segments are, the largest may.
+    /// Where no SYN tells how large full segments are, the largest may; if none was larger than the smallest full ones, those do.
     fn completed(&self, sent: &Sent) -> Sent {
-        let full = sent.tail.full.or_else(|| self.seams.likely_full(self.largest));
+        let least = (self.largest <= LEAST_FULL).then_some(LEAST_FULL);
+        let full = sent.tail.full.or_else(|| self.seams.likely_full(self.largest)).or(least);
         Sent { tail: Tail { full, ..sent.tail }, ..*sent }
     }
 
-    /// Data passed beyond all other, in order or behind what is missing.
-    fn passed_beyond(&mut self, sent: &Sent, is_first_copy: bool) {
+    /// Data passed beyond all other, in order or behind what is missing. A small segment of it is the end of a write only if the window
+    /// `has_room` for a full one.
+    fn passed_beyond(&mut self, sent: &Sent, is_first_copy: bool, has_room: bool) {
         (self.is_first_copy, self.farthest_at) = (is_first_copy, sent.now);
-        let may_end = sent.tail.pushes && is_first_copy && self.has_room_for_full(sent);
-        self.seams.sent(sent.start, &sent.tail, may_end);
+        self.seams.sent(sent.start, &sent.tail, is_first_copy && has_room);
     }
 
     /// Whether it is known that data beyond all other has not been sent before, before the monitor lost it: nothing is missing, or it passes
@@ -341,6 +359,19 @@ impl Writes {
 
     fn has_room_for_full(&self, sent: &Sent) -> bool {
         sent.tail.full.is_some_and(|full| self.window_had_room(sent.start + full, sent))
+    }
+
+    /// Its latest data is known to have ended a write.
+    pub fn is_idle(&self) -> bool {
+        self.ran_dry && self.seams.is_open()
+    }
+
+    /// The sender had no more than what it has sent, all of which was acknowledged up to `ack`, if its window had room up to `edge`.
+    pub fn idle(&mut self, ack: u64, edge: u64) {
+        if ack + self.largest <= edge {
+            self.ran_dry = true;
+            self.seams.end_write();
+        }
     }
 
     /// The latest segment was a piece of one that an offload had merged: its size does not tell how the program wrote.
@@ -457,8 +488,10 @@ impl Writes {
         let gap = sent.now - sent.before;
         // A paced sender with so much room has shorter pauses.
         let is_long = gap / 5 * 4 > sent.round_trip.saturating_add(SHORTEST_PAUSE);
-        let had_room =
-            flight == 0 || (flight < 2 * self.largest && flight + 2 * self.largest <= self.allowed && is_long);
+        let had_room = flight == 0
+            || (flight < 2 * self.largest && flight + 2 * self.largest <= self.allowed && is_long)
+            // Its window opens by what it hears alone, and nobody paces what has not been written.
+            || self.seams.is_open();
         let explained = heard.at.saturating_add(answered_within(transit, waited.most)).saturating_sub(sent.before);
         (had_room && gap > explained).then_some(explained)
     }
@@ -468,9 +501,14 @@ impl Writes {
         self.seams.list().iter().map(|at| Pause { at: *at, length: 0 })
     }
 
-    /// The pauses of the program, in order. `tick` is that of the sender's clock, and `is_lossy` whether any of its data was lost or
-    /// sent again.
-    pub fn finish(&self, tick: Option<u64>, is_lossy: bool) -> Vec<Pause> {
+    /// Whether a write is known to have ended before the byte `at`.
+    pub fn ended_at(&self, at: u64) -> bool {
+        self.seams.list().binary_search(&at).is_ok()
+    }
+
+    /// The pauses of the program, in order. `tick` is that of the sender's clock, and `repairs` what of its data was sent again. Where a
+    /// write is known to have ended, what follows is no repair of it.
+    pub fn finish(&self, tick: Option<u64>, repairs: Repairs) -> Vec<Pause> {
         let pause = |candidate: &Candidate| {
             let Candidate { pause, ticks, explained, alone, sets_going, is_full, .. } = *candidate;
             let length = match ticks {
@@ -481,7 +519,11 @@ impl Writes {
                 }
                 None => pause.length,
             };
-            let may_be_repair = alone && (is_lossy || (sets_going && is_full));
+            let may_be_repair = match repairs {
+                Repairs::None => alone && sets_going && is_full,
+                Repairs::OfTurns => alone && !self.ended_at(pause.at),
+                Repairs::OfTwoWays => !self.ended_at(pause.at),
+            };
             (!may_be_repair).then_some(Pause { length, ..pause })
         };
         self.candidates.iter().filter_map(pause).collect()

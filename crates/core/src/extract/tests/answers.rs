@@ -99,6 +99,40 @@ fn what_is_sent_again_is_no_answer_and_tells_none() {
     assert_eq!(answers(t)[A], [(0, 60, Some(100))], "which copy is answered nobody knows");
 }
 
+/// Its first small write is sent again; of those behind it is known that they are others.
+#[test]
+fn writes_of_an_end_that_lost_data_answer_too() {
+    let push = Flags::ACK | Flags::PSH;
+    let mut t = crossing();
+    t.flags(130 * MS, I, 151, 3201, 40, push);
+    t.flags(200 * MS, I, 151, 3201, 40, push);
+    t.a(240 * MS, 3201, 191, 0);
+    t.flags(300 * MS, I, 191, 3201, 40, push);
+    t.a(340 * MS, 3201, 231, 0);
+    t.flags(500 * MS, I, 231, 3201, 40, push);
+    t.a(550 * MS, 3201, 271, 70);
+    t.flags(620 * MS, I, 271, 3271, 40, push);
+    let found = answers(t);
+    assert_eq!(found[I], [(100, 5, Some(3_000)), (190, 0, None), (230, 200, None), (270, 70, Some(3_270))]);
+}
+
+/// Its segment before is full, but it acknowledged without data what passed after all of its data was acknowledged.
+#[test]
+fn an_end_that_has_more_to_send_acknowledges_with_data() {
+    for (acked_at, expected) in [(170, vec![(1_610, 120, Some(3_270))]), (181, vec![])] {
+        let mut t = crossing();
+        t.i(130 * MS, 151, 3201, 1460);
+        if acked_at < 180 {
+            t.a(acked_at * MS, 3201, 1611, 0);
+        }
+        t.a(180 * MS, 3201, 151, 70);
+        t.a(181 * MS, 3271, 1611, 0);
+        t.i(190 * MS, 1611, 3271, 0);
+        t.i(300 * MS, 1611, 3271, 1460);
+        assert_eq!(answers(t)[I][2..], expected, "all was acknowledged at {acked_at} ms");
+    }
+}
+
 #[test]
 fn an_answer_may_begin_an_adu() {
     let mut t = crossing();

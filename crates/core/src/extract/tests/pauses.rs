@@ -108,6 +108,33 @@ fn without_timestamps_small_segments_tell_that_there_was_no_more() {
     assert_eq!(pauses(t), [(3596, 190)]);
 }
 
+/// The reader delays its acknowledgement of a small write, as of keys that are typed.
+#[test]
+fn behind_a_small_write_nothing_need_be_acknowledged() {
+    for (flags, expected) in [(Flags::ACK | Flags::PSH, vec![(2896, 65), (2996, 70)]), (Flags::ACK, vec![(2896, 65)])] {
+        let mut t = answering(MS);
+        t.flags(205 * MS, A, 2897, 301, 100, flags);
+        t.flags(275 * MS, A, 2997, 301, 100, flags);
+        t.i(290 * MS, 301, 3097, 0);
+        assert_eq!(pauses(t), expected, "without PSH it may be a full one");
+    }
+}
+
+/// The acceptor's second segment was lost behind the monitor.
+#[test]
+fn beside_a_loss_pauses_between_writes_are_kept() {
+    for (flags, expected) in [(Flags::ACK | Flags::PSH, vec![(2996, 200)]), (Flags::ACK, vec![])] {
+        let mut t = answering(MS);
+        t.a(200 * MS, 1449, 301, 1448);
+        t.i(210 * MS, 301, 2897, 0);
+        t.flags(280 * MS, A, 2897, 301, 100, flags);
+        t.i(290 * MS, 301, 2997, 0);
+        t.flags(480 * MS, A, 2997, 301, 100, flags);
+        t.i(490 * MS, 301, 3097, 0);
+        assert_eq!(pauses(t), expected, "behind a full segment it may be another that was lost");
+    }
+}
+
 #[test]
 fn one_segment_whose_acknowledgement_waits_is_allowed() {
     let mut t = answering(MS);

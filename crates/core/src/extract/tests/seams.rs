@@ -125,6 +125,25 @@ fn without_the_readers_syn_no_segment_is_full() {
     assert_eq!(seams(t), NONE);
 }
 
+/// As long as no segment has more than 536 bytes, which every full one has at least; of the first it is not known yet.
+#[test]
+fn without_the_readers_syn_those_below_the_smallest_full_ones_are_short() {
+    for (window, segments, expected) in [
+        (65_535, [100, 40, 30], vec![140]),
+        (500, [100, 40, 30], vec![]),
+        (65_535, [500, 40, 30], vec![540]),
+        (65_535, [100, 537, 30], vec![]),
+    ] {
+        let mut t = Transcript::new();
+        t.window = window;
+        t.flags(45 * MS, A, 1, 1, 0, Flags::ACK);
+        t.flags(50 * MS, I, 1, 1, 300, PUSH);
+        t.a(90 * MS, 1, 301, 0);
+        sends(&mut t, 1, &segments.map(|bytes| (bytes, PUSH)));
+        assert_eq!(seams(t), expected, "{window} {segments:?}");
+    }
+}
+
 /// The largest segments without PSH are full ones if they come again and no offload can have made them.
 #[test]
 fn without_the_readers_syn_the_largest_segments_tell() {
