@@ -11,7 +11,8 @@
 # make references  those of the reference workloads alone; writes docs/evidence/references.md
 # make bench-peers  extraction beside tcptrace, nfpcapd, argus and tshark; the simulator beside ns-3 and ns-2
 # make bench-live-peers  the emulator beside mahimahi, live schedules beside tcpreplay; as root, takes a quarter of an hour
-# make bench-live  live runs beside what they were asked for and beside the simulator; needs root and a quiet machine, some 35 minutes
+# make bench-live  live runs beside what they were asked for and beside the simulator, and programs beside what extraction finds of them; needs root and a quiet
+#             machine, some 40 minutes
 # make faults  seeds ten faults into a copy of the sources, in target/faults, and says which tests find each; takes some 20 minutes
 # make fuzz   every fuzz target for SECONDS_EACH (20) in libFuzzer; needs a nightly compiler and cargo-fuzz
 
@@ -128,6 +129,7 @@ bench-live:
 	$(CARGO) build --release --locked -p flowloom-store --example mixed_minutes
 	$(CARGO) build --release --locked -p flowloom-report --example live_fidelity
 	@benches/live.sh
+	@python3 benches/programs.py target/release/flowloom
 
 deny:
 	@command -v cargo-deny >/dev/null || { echo "cargo-deny is missing: cargo install --locked cargo-deny"; exit 1; }

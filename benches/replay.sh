@@ -7,14 +7,16 @@ flowloom=$(realpath "$1")
 shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-none='writes = false, first-flight = false, acks = false, options = false, syn = false, losses = false, rate = false, reads = false'
-echo '| capture | none | writes | first-flight | acks | syn | losses | rate | reads | all |'
-echo '|---|---|---|---|---|---|---|---|---|---|'
+none='writes = false, first-flight = false, acks = false, options = false, syn = false, losses = false, rate = false, reads = false, rtt = "min"'
+echo '| capture | none | writes | first-flight | acks | options | syn | losses | rate | reads | rtt | all |'
+echo '|---|---|---|---|---|---|---|---|---|---|---|---|'
 for capture in "$@"; do
   printf '| %s ' "$(basename "$capture" | cut -d. -f1)"
-  for alone in '' writes first-flight acks syn losses rate reads all; do
-    replay=$(sed "s/${alone:-nothing} = false/${alone:-nothing} = true/" <<<"$none")
-    [ "$alone" = all ] && replay=${none//= false/= true}
+  for alone in '' writes first-flight acks options syn losses rate reads rtt all; do
+    replay=$none
+    [ "$alone" = rtt ] || [ "$alone" = all ] && replay=${replay/\"min\"/\"as-seen\"}
+    [ "$alone" = all ] && replay=${replay//= false/= true}
+    replay=${replay/"${alone:-nothing} = false"/"$alone = true"}
     printf '[workload]\nsource = "%s"\nreplay = { %s }\n' "$(realpath "$capture")" "$replay" >"$work/e.toml"
     # An INVALID run (exit 3) has no distance worth printing.
     "$flowloom" -q run "$work/e.toml" -o "$work/run" --force >/dev/null 2>&1 || true
