@@ -2,7 +2,7 @@
 # make test   everything: format, lints, unit, property, corpus, CLI, bad input, report in a headless browser; installs what that needs
 #             where it may (tests/setup), and shows what was skipped; with CI=true only what tests/may-skip lists may be
 # make test-heavy  the Rust tests with more random cases, where a property sets no number of its own, SECONDS_EACH for each fuzz target,
-#             and the monitor with 20,000 ports, a year of samples and 100 kills
+#             the monitor with 20,000 ports, a year of samples and 100 kills, and Debian's Prometheus on a live run
 # make chaos  a sweep of 204 cells that is killed 20 times, beside one that is not
 # make bench  speed and memory of extraction, simulation and 200 agents, instructions (benches/instructions.sh), the long validation runs
 # make validate  every check against published results; writes docs/evidence/validation.md and docs/evidence/references.md

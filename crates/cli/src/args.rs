@@ -11,7 +11,7 @@ use flowloom::store::formats::Format;
 use flowloom::time::Duration;
 use flowloom::units::Rate;
 
-use flowloom::experiment::{MOST_HOSTS, Quantity, Vary};
+use flowloom::experiment::{Quantity, Vary};
 use flowloom::input::Kind;
 use flowloom::{Driver, HostOptions, LiveCapture};
 
@@ -27,7 +27,9 @@ mod overhead;
 mod plot;
 mod settings;
 mod shared;
+mod shell;
 mod sweep;
+mod watch;
 
 pub use compare::Compare;
 pub use fit::{Fit, FittedModel};
@@ -39,8 +41,10 @@ pub use overhead::Overhead;
 pub use plot::{PictureFormat, Plot};
 pub use settings::Settings;
 pub use shared::{Capture, Form, GuestSide, Load};
-use shared::{seed, whole};
+use shared::{Watching, seed, whole};
+pub use shell::Shell;
 pub use sweep::{RateOf, Sweep};
+pub use watch::Watch;
 
 const TERMS_AND_EXIT_CODES: &str = "\
 Terms:
@@ -236,6 +240,18 @@ Examples:
     #[command(after_help = "\
 docs/guide/monitor.md shows how to set up a monitor.")]
     Monitor(Monitor),
+    /// Show how the runs of other processes go on, or ask them to stop
+    #[command(after_help = "\
+DIR is searched with its unfinished run folders, those of several seeds and of sweeps among them
+(docs/guide/watch.md). A run that is asked to stop ends as after Ctrl-C: its folder keeps what was
+measured until then.
+
+Examples:
+  flowloom watch
+  flowloom watch runs --follow
+  flowloom watch runs/campus.partial-x3Vq9Z --stop
+  flowloom watch --json | jq '.runs[].observation.verdict'")]
+    Watch(Watch),
     /// Compare runs with each other, or a replay with its original
     #[command(after_help = "\
 Examples:
@@ -370,35 +386,6 @@ pub struct LiveSide {
     /// Highest rate of sending to the emulator
     #[arg(long, allow_hyphen_values = true)]
     pub rate: Rate,
-}
-
-/// `flowloom shell`
-#[derive(Clone, Debug, Args)]
-pub struct Shell {
-    /// Experiment with the network and the background traffic
-    #[arg(value_name = "EXPERIMENT")]
-    pub experiment: PathBuf,
-    /// Side of the link for the program
-    #[arg(long, value_enum, default_value_t, value_name = "SIDE")]
-    pub side: GuestSide,
-    /// Run the program on COUNT hosts of that side, each with its own addresses and TCP
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_HOSTS)))]
-    pub hosts: Option<u8>,
-    /// Shell command (sh -c) for the other side, killed at the end of the program
-    #[arg(long, value_name = "COMMAND")]
-    pub peer: Option<String>,
-    /// Run folder to write [default: runs/NAME-DATE-TIME]
-    #[arg(short, long, value_name = "RUN")]
-    pub output: Option<PathBuf>,
-    /// Replace the run folder if it exists
-    #[arg(long)]
-    pub force: bool,
-    /// Values that replace those of the experiment
-    #[command(flatten)]
-    pub settings: Settings,
-    /// Program and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    pub command: Vec<std::ffi::OsString>,
 }
 
 /// A program inside a side.
@@ -704,6 +691,9 @@ pub struct Run {
     /// With a .spec: write each event of every cell to this file
     #[arg(long, value_name = "FILE", help_heading = "Records")]
     pub cell_trace: Option<PathBuf>,
+    /// How to watch it
+    #[command(flatten)]
+    pub watching: Watching,
     /// How to read captures
     #[command(flatten)]
     pub capture: Capture,

@@ -91,6 +91,7 @@ fn main() -> ExitCode {
         },
         Command::Report(args) => commands::report::run(args, manner(args::Form { json: false, json_stream: false })),
         Command::Plot(args) => commands::plot::run(args, manner(args.form)),
+        Command::Watch(args) => commands::watch::run(args, manner(args.form)),
         Command::Verify(args) => commands::verify::run(args, manner(args.form)),
         Command::Doctor(args) => commands::doctor::run(args, cli.quiet),
         Command::Init(args) => commands::init::run(args, manner),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flowloom::json::versioned;
+use flowloom::monitoring::PushNews;
 use flowloom::targets::is_standard_output;
 use flowloom::time::Duration;
 use flowloom::{Context, Error, Event, Observer};
@@ -165,15 +166,25 @@ impl Observer for Terminal {
                 // What cannot be said stops nothing; the answer will fail in the same way and say why.
                 let _ = self::event(&line);
             }
+            Event::Observation(observation) if form.json_stream => {
+                let mut line = json!(observation);
+                line["event"] = json!("observation");
+                let _ = self::event(&line);
+            }
+            Event::Observation(_) => {}
             Event::Decisions(text) => tell_as_is!("{}", diagnostics::lines(text, false)),
             Event::Warning(warning) => self.manner.warn(&warning.cause(), warning.remedy()),
             Event::Monitor(report) if !quiet || report.is_problem() => tell!("{}", monitor_view::line(report)),
+            Event::Push(PushNews::Fails(problem)) if !quiet => {
+                tell!("warning: metrics are not pushed: {}", one_line(problem));
+            }
+            Event::Push(PushNews::Works) if !quiet => tell!("metrics are pushed again"),
             _ if quiet => {}
             Event::About(input) => tell!("{}:", one_line(&input.display().to_string())),
             Event::Capturing(interface) => {
                 tell!("capturing from {interface}; Ctrl-C ends it and keeps what was captured");
             }
-            Event::Monitor(_) => {}
+            Event::Monitor(_) | Event::Push(_) => {}
             Event::ServesMetrics(address) => tell!("metrics at http://{address}/metrics"),
             Event::RunsLive { runs, length, at_most } => tell!("{}", live_runs(*runs, *length, *at_most)),
             Event::LoadTried(tried) => tell!("{}", one_line(&tried.words())),

@@ -1,4 +1,4 @@
-//! The only reader of a real clock: progress, wall time of a run, names of run folders.
+//! The only reader of a real clock: progress, wall time of a run, names of run folders, observations.
 
 use std::time::{Instant, SystemTime};
 
@@ -21,6 +21,11 @@ impl Stopwatch {
     }
 }
 
+/// The time in nanoseconds since 1970 UTC.
+pub fn unix_nanos() -> u64 {
+    u64::try_from(utc_now().unix_timestamp_nanos()).unwrap_or(0)
+}
+
 /// The date and time (UTC) as `20261121-140359`, for names of run folders.
 pub fn stamp() -> String {
     let now = utc_now();
@@ -37,7 +42,10 @@ pub fn iso() -> String {
     format!("{:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", date.year(), time.hour(), time.minute(), time.second())
 }
 
-#[expect(clippy::disallowed_methods, reason = "the date of a run, kept in host.json and folder names only")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the date of a run, kept in host.json and folder names, and of what is observed of it"
+)]
 fn utc_now() -> UtcDateTime {
     SystemTime::now().into()
 }

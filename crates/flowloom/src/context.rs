@@ -1,18 +1,22 @@
 //! What a caller gives to long work: an observer that gets its events, and a token that stops it.
 //!
 //! The library prints nothing and installs no signal handler. A client observes a piece of work by an [`Observer`] and
-//! stops it by a [`Stop`]; both travel in a [`Context`], which is two references and can be copied.
+//! stops it by a [`Stop`]; both travel in a [`Context`], which is a few references and can be copied.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use flowloom_core::time::Duration;
 use flowloom_store::interrupt::Interrupt;
+use flowloom_store::running::{LogLine, Observation};
 
 use crate::capacity::limits::Tried;
+use crate::clock::unix_nanos;
 use crate::error::Error;
+use crate::parallel::locked;
 use crate::run::intervals::Interval;
 use crate::warning::Warning;
 
@@ -21,12 +25,35 @@ use crate::warning::Warning;
 pub struct Context<'a> {
     observer: &'a dyn Observer,
     stop: &'a Stop,
+    log: Option<&'a Log>,
 }
 
 impl<'a> Context<'a> {
     /// Events go to `observer`; the work ends soon after `stop` is requested and keeps what it has.
     pub fn new(observer: &'a dyn Observer, stop: &'a Stop) -> Context<'a> {
-        Context { observer, stop }
+        Context { observer, stop, log: None }
+    }
+
+    /// The same, whose warnings `log` keeps too, unless another does already.
+    pub(crate) fn logged(self, log: &'a Log) -> Context<'a> {
+        Context { log: Some(self.log.unwrap_or(log)), ..self }
+    }
+
+    /// The last warnings and notes, oldest first.
+    pub(crate) fn last_lines(&self) -> Vec<LogLine> {
+        self.log.map_or_else(Vec::new, |log| locked(&log.0).iter().cloned().collect())
+    }
+
+    /// Keeps a line for those who watch.
+    pub(crate) fn note(&self, text: String) {
+        if let Some(log) = self.log {
+            log.add(text);
+        }
+    }
+
+    /// Who gets its events.
+    pub(crate) fn observer(&self) -> &'a dyn Observer {
+        self.observer
     }
 
     /// Whether the work should end.
@@ -53,6 +80,7 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn warn(&self, warning: &Warning) {
+        self.note(warning.to_string());
         self.observer.event(&Event::Warning(warning));
     }
 
@@ -79,6 +107,37 @@ impl<'a> Context<'a> {
     pub(crate) fn begin(&self, step: Step, total: Option<u64>) -> Progress<'a> {
         self.observer.event(&Event::Began { step, total });
         Progress { observer: self.observer, step, done: AtomicU64::new(0) }
+    }
+}
+
+/// The last lines of what was said of a piece of work.
+#[derive(Debug, Default)]
+pub(crate) struct Log(Mutex<VecDeque<LogLine>>);
+
+impl Log {
+    /// Lines that are kept.
+    const MOST: usize = 40;
+    /// Letters of a line that are kept.
+    const LONGEST: usize = 1_000;
+
+    fn add(&self, text: String) {
+        let text = text.chars().take(Log::LONGEST).collect();
+        let mut lines = locked(&self.0);
+        if lines.len() == Log::MOST {
+            lines.pop_front();
+        }
+        lines.push_back(LogLine { unix_ns: unix_nanos(), text });
+    }
+}
+
+/// Passes on what is observed of runs, and nothing else.
+pub(crate) struct OnlyObservations<'a>(pub(crate) Context<'a>);
+
+impl Observer for OnlyObservations<'_> {
+    fn event(&self, event: &Event<'_>) {
+        if let Event::Observation(_) = event {
+            self.0.event(event);
+        }
     }
 }
 
@@ -140,6 +199,8 @@ pub enum Event<'a> {
     Decisions(&'a str),
     /// A second of a run's time has passed.
     Interval(&'a Interval),
+    /// How a run goes on, about once a second of real time, and once more when it has ended.
+    Observation(&'a Observation),
     /// Live runs begin, one after the other.
     RunsLive {
         /// How many.
@@ -157,6 +218,8 @@ pub enum Event<'a> {
     Monitor(&'a flowloom_monitor::Report<'a>),
     /// The present state is served here as Prometheus text, under `/metrics`.
     ServesMetrics(SocketAddr),
+    /// Metrics that are pushed do not reach their collector, or do again.
+    Push(&'a flowloom_monitor::PushNews),
     /// Results of an internetwork at a checkpoint of its specification: lines of text.
     Checkpoint {
         /// Simulated seconds.

@@ -24,6 +24,7 @@
 //! | `capacity` | what this host can do in live runs: measured, kept, compared with what a run needs |
 //! | `calibrate`, `rates`, `queue_model`, `vcsim` | rates for a load; rates over time; cells at a queue; internetworks of circuits |
 //! | `monitor`, `metrics` | counters of links over months; the present state of long work as Prometheus text |
+//! | `store::running` | runs while they go on, for other processes |
 //! | `verify` | workloads, run folders and stores of monitors read to their end |
 //! | `json` | the version of answers |
 //! | `clock`, `parallel` | wall time, the only clock here; work on several threads |
@@ -71,6 +72,8 @@ pub mod workload;
 pub use flowloom_core::extract::Missing;
 pub use flowloom_core::{time, units};
 pub use flowloom_store::capture::Truncation;
+/// Runs while they go on: what they say of themselves, and how they are stopped.
+pub use flowloom_store::running::{Observation, observe, request_stop, running_in};
 /// The crates below: for clients that show more of results, or drive more of the lab, than these functions do.
 pub use {
     flowloom_core as core, flowloom_lab as lab, flowloom_live as live, flowloom_models as models,
@@ -98,8 +101,8 @@ pub use fit::{FittedHarpoon, FittedSwing, HarpoonFitOptions, SwingFitOptions, fi
 pub use init::{InitOptions, init};
 pub use make::{MakeOptions, make};
 pub use monitor::{
-    CheckedPort, CheckedTarget, History, HistoryOptions, MonitorChecked, MonitorOptions, Period, Registered,
-    check_monitor, history, history_csv, monitor, monitored_series, registry_page, registry_schema,
+    CheckedPort, CheckedTarget, ConnectionChange, History, HistoryOptions, MonitorChecked, MonitorOptions, Period,
+    Registered, check_monitor, history, history_csv, monitor, monitored_series, registry_page, registry_schema,
 };
 pub use overhead::{Datagrams, OverheadOptions, overhead};
 pub use plot::{PlotOptions, Plotted, plot, plot_offers};

@@ -154,6 +154,7 @@ pub const TARGETS: &[Target] = &[
         smoke: 10_000,
     },
     Target { name: "journal", entry: monitor::journal, seeds: seeds::monitor::journals, shared: None, smoke: 20_000 },
+    Target { name: "running", entry: monitor::running, seeds: seeds::monitor::running, shared: None, smoke: 20_000 },
     Target { name: "prefix", entry: text::prefix, seeds: seeds::texts::prefixes, shared: None, smoke: 20_000 },
     Target { name: "key", entry: stored::key, seeds: seeds::texts::keys, shared: None, smoke: 4_000 },
 ];

@@ -1,4 +1,4 @@
-//! What a monitor reads: answers of agents, its registry, its journal.
+//! What a monitor reads: answers of agents, its registry, its journal, what runs say of themselves.
 
 use flowloom::Registered;
 use flowloom::monitoring::Moment;
@@ -6,6 +6,7 @@ use flowloom::monitoring::snmp::oid::Oid;
 use flowloom::monitoring::snmp::value::read_answer;
 use flowloom::monitoring::snmp::walk::Walk;
 use flowloom::store::monitor::{Batch, JournalRecord, read_journal};
+use flowloom::store::running;
 
 /// An answer of an agent: no more values than bytes, and a walk that it is taken for comes to its end.
 pub fn answer(data: &[u8]) {
@@ -56,4 +57,11 @@ pub fn journal(data: &[u8]) {
     assert!(samples <= data.len());
     let half = records(&data[..data.len() / 2]);
     assert_eq!(half[..], whole[..half.len()]);
+}
+
+/// What a run says of itself: written again it is the same.
+pub fn running(data: &[u8]) {
+    let Some(observation) = running::parse(data) else { return };
+    let again = serde_json::to_vec(&observation).expect("it can be written");
+    assert_eq!(running::parse(&again), Some(observation));
 }

@@ -151,6 +151,15 @@ impl Collector {
         self.open.len()
     }
 
+    /// How many of them have not had their turn by `now`, and how many of these are connections of the workload. They are assigned ahead,
+    /// nearly in the order of their turns.
+    pub fn ahead(&self, now: Time) -> (u64, u64) {
+        let ahead = self.open.values().rev().take_while(|open| open.at > now);
+        ahead.fold((0, 0), |(all, of_workload), open| {
+            (all + 1, of_workload + u64::from(matches!(open.classed.origin, Origin::Workload { .. })))
+        })
+    }
+
     /// Those of which an end is missing that one of `is_of_lost` would have reported.
     pub fn missing(&self, is_of_lost: impl Fn(Serial, &ConnectionVector, Side) -> bool) -> Vec<(Serial, Side)> {
         let ends = self.open.iter().flat_map(|(serial, open)| Side::BOTH.map(|side| (*serial, open, side)));

@@ -8,6 +8,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lateness(Histogram<u64>);
 
+/// A [`Lateness`] in a few numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct LatenessSummary {
+    /// How many.
+    pub count: u64,
+    /// Median.
+    pub p50: Duration,
+    /// 90 % of them were at most so late.
+    pub p90: Duration,
+    /// 99 %.
+    pub p99: Duration,
+    /// 99.9 %.
+    pub p999: Duration,
+    /// The latest.
+    pub max: Duration,
+}
+
 /// A [`Lateness`] as processes hand it to each other: microseconds and counts.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counted(Vec<(u64, u64)>);
@@ -45,6 +62,12 @@ impl Lateness {
     /// The longest; zero if there are none.
     pub fn max(&self) -> Duration {
         Duration::from_micros(if self.0.is_empty() { 0 } else { self.0.max() })
+    }
+
+    /// In a few numbers.
+    pub fn summary(&self) -> LatenessSummary {
+        let [p50, p90, p99, p999] = [0.5, 0.9, 0.99, 0.999].map(|quantile| self.quantile(quantile));
+        LatenessSummary { count: self.count(), p50, p90, p99, p999, max: self.max() }
     }
 
     /// Delays and how often each was recorded, ascending.

@@ -59,5 +59,5 @@ mod workers;
 pub use observed::Observed;
 pub use options::Options;
 pub use problem::{LiveError, Problem, Warning, WorkerName, WorkersError};
-pub use run::{check, run, run_remote};
+pub use run::{Progress, check, run, run_remote};
 pub use workers::Program;

@@ -12,7 +12,7 @@ use flowloom_core::record::{ProbeRecord, Record, Recorder};
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{ConnectionVector, Host, LinkSide, PerSide, Protocol, Side};
 
-use flowloom_sim::{Classed, Config, DatagramFlow, Origin, Progress, RunError, Starts, Summary, ip_version};
+use flowloom_sim::{Classed, Config, ConnectionCounts, DatagramFlow, Origin, RunError, Starts, Summary, ip_version};
 
 use crate::addresses::{self, Addressing, Serial};
 use crate::backend::{Backend, Here, Standing};
@@ -20,10 +20,11 @@ use crate::calibrate::with_less_propagation;
 use crate::clock::{Clock, process_cpu_time};
 use crate::collector::{Closing, Collector, News, Over};
 use crate::control::{Assignment, EndReport, Ended, FromWorker, SocketOptions, ToWorker, WorkerReport};
-use crate::emulator::{self, Command, Commands, Emulator, EmulatorReport, Output, PathError};
+use crate::emulator::{self, Command, Commands, Emulator, EmulatorReport, Output, PathError, PathState};
 use crate::guests::Guests;
 use crate::host::limits::CpuTimes;
 use crate::host::settings::Settings;
+use crate::lateness::LatenessSummary;
 use crate::observed::Observed;
 use crate::options::Options;
 use crate::problem::{LiveError, Problem, WorkersError};
@@ -41,6 +42,19 @@ const COUNTDOWN_EACH: Duration = Duration::from_micros(60);
 const LOOK: Duration = Duration::from_millis(10);
 /// What is cut at the end is reported within this.
 const GOODBYE: Duration = Duration::from_secs(10);
+
+/// How far a live run is.
+#[derive(Clone, Copy)]
+pub struct Progress<'a> {
+    /// What every run has. Links are as of a quarter of a second ago or less.
+    pub run: flowloom_sim::Progress<'a>,
+    /// How late packets were handed on.
+    pub releases: LatenessSummary,
+    /// Ends that the kernel gave up with an error.
+    pub failed: u64,
+    /// What went wrong.
+    pub problems: &'a [Problem],
+}
 
 /// Whether a kernel can do what an experiment asks for, before anything is made.
 ///
@@ -66,7 +80,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     config: &Config,
     options: &Options,
     recorder: &mut R,
-    mut progress: impl FnMut(Progress) -> ControlFlow<()>,
+    mut progress: impl FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<(Summary, Observed), LiveError<W, R::Error>> {
     let standing = Here::stand(config, options, possible(config)?)?;
     play_on(standing, true, vectors, config, options, recorder, &mut progress)
@@ -82,7 +96,7 @@ pub fn run_remote<W, R: Recorder, C: Into<Classed>>(
     options: &Options,
     hosts: Hosts,
     recorder: &mut R,
-    mut progress: impl FnMut(Progress) -> ControlFlow<()>,
+    mut progress: impl FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<(Summary, Observed), LiveError<W, R::Error>> {
     config.validate()?;
     let standing = RemoteBackend::stand(config, options, Settings::for_remote(&config.classes)?, hosts)?;
@@ -96,7 +110,7 @@ fn play_on<G: Backend, W, R: Recorder, C: Into<Classed>>(
     config: &Config,
     options: &Options,
     recorder: &mut R,
-    progress: &mut impl FnMut(Progress) -> ControlFlow<()>,
+    progress: &mut impl FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<(Summary, Observed), LiveError<W, R::Error>> {
     let host = |what| move |cause| LiveError::Host { what, cause };
     let addressing = options.addressing;
@@ -123,6 +137,9 @@ fn play_on<G: Backend, W, R: Recorder, C: Into<Classed>>(
         next: None,
         all_assigned: false,
         collector: Collector::default(),
+        path: PathState::default(),
+        active: 0,
+        begun: 0,
         serial: 0,
         summary: Summary::new(config),
         reports: Vec::new(),
@@ -223,6 +240,12 @@ struct Live<'a, V, R> {
     next: Option<(Time, Classed)>,
     all_assigned: bool,
     collector: Collector,
+    /// How far the emulator was when it told that last.
+    path: PathState,
+    /// Connections and flows that were open then.
+    active: u64,
+    /// Connections of the workload whose turn had come then.
+    begun: u64,
     serial: Serial,
     summary: Summary,
     /// Of workers that have ended, each with its side.
@@ -242,7 +265,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
         &mut self,
         clock: Clock,
         emulator: &Playing<D>,
-        progress: &mut impl FnMut(Progress) -> ControlFlow<()>,
+        progress: &mut impl FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> Result<(), LiveError<W, R::Error>> {
         let cut = Time::ZERO + self.config.window + self.config.drain;
         loop {
@@ -256,9 +279,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
             if self.guest.is_some() || emulator.is_finished() || (is_over && !self.guests.keep_it_going()) {
                 break;
             }
-            let at =
-                Progress { now, started: self.collector.started(), active: self.collector.open() as u64, events: 0 };
-            if progress(at).is_break() {
+            if progress(self.progress(now)).is_break() {
                 self.summary.interrupted = true;
                 break;
             }
@@ -274,6 +295,21 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
             }
         }
         Ok(())
+    }
+
+    fn progress(&self, now: Time) -> Progress<'_> {
+        Progress {
+            run: flowloom_sim::Progress {
+                now,
+                active: self.active,
+                events: 0,
+                connections: ConnectionCounts { started: self.begun, ..self.summary.connections },
+                links: &self.path.links,
+            },
+            releases: self.path.lateness,
+            failed: self.collector.failed(),
+            problems: &self.problems,
+        }
     }
 
     /// Assigns the connections whose SYNs are sent by `horizon`, and flows of datagrams that begin by then.
@@ -425,6 +461,13 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
     fn take_from_emulator(&mut self, output: Output) -> Result<(), LiveError<W, R::Error>> {
         let recorded = match output {
             Output::Records(records) => records.iter().try_for_each(|kept| self.recorder.record(kept.record())),
+            Output::State(state) => {
+                let (ahead, of_workload) = self.collector.ahead(state.links.time);
+                self.active = self.collector.open() as u64 - ahead;
+                self.begun = self.summary.connections.started - of_workload;
+                self.path = *state;
+                Ok(())
+            }
             Output::Closed(serial, closed) => match self.collector.closed(serial, *closed) {
                 Closing::Over(over) => self.record(&over),
                 Closing::Settle => {

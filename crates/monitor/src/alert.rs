@@ -1,7 +1,6 @@
 //! Thresholds, and what is done when one is passed: a program is run, or a URL is called.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -13,6 +12,7 @@ use flowloom_store::monitor::{MILLIONTHS, SampleRow, Series};
 use serde::Serialize;
 
 use crate::clock::{Bell, Moment};
+use crate::http;
 use crate::query::bits_of;
 use crate::registry::{Alert, matches};
 
@@ -231,27 +231,9 @@ fn run(command: &[String], raised: &Raised) -> Result<(), String> {
 
 /// Sends what happened as JSON. An error does not tell the URL, of which a part may be a secret.
 fn call(url: &str, raised: &Raised) -> Result<(), String> {
-    use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
-    // Those that the host trusts. Without any, http is left.
-    let trusted = rustls_native_certs::load_native_certs().certs;
-    let trusted: Vec<Certificate<'static>> =
-        trusted.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = TlsConfig::builder()
-        .provider(TlsProvider::Rustls)
-        .root_certs(RootCerts::new_with_certs(&trusted))
-        .unversioned_rustls_crypto_provider(provider)
-        .build();
-    let config = ureq::Agent::config_builder().timeout_global(Some(MOST_TIME)).max_redirects(0).tls_config(tls).build();
     let text = serde_json::to_string(raised).map_err(|error| error.to_string())?;
-    let sent = ureq::Agent::new_with_config(config).post(url).content_type("application/json").send(text);
-    sent.map(drop).map_err(|error| match error {
-        ureq::Error::StatusCode(status) => format!("its URL answered with {status}"),
-        ureq::Error::Io(error) => format!("its URL: {}", error.kind()),
-        ureq::Error::Timeout(_) => format!("its URL: {}", io::ErrorKind::TimedOut),
-        ureq::Error::HostNotFound => "its URL: unknown host".to_owned(),
-        _ => "its URL cannot be called".to_owned(),
-    })
+    let sent = http::client(MOST_TIME).post(url).content_type("application/json").send(text);
+    sent.map(drop).map_err(|error| http::problem(&error))
 }
 
 #[cfg(test)]

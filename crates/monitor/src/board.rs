@@ -1,11 +1,11 @@
-//! What a monitor knows now, for those who look at it while it runs: as Prometheus text.
+//! What a monitor knows now, for those who look at it while it runs: as metrics.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flowloom_store::monitor::{Kind, MILLIONTHS, Reason, SampleRow, Series};
 
+use crate::metric::{MetricKind, Metrics, Number, PrometheusText};
 use crate::registry::Registry;
 
 /// Shared by the monitor and those who look at it.
@@ -103,17 +103,18 @@ impl Board {
         self.lock().targets.clone()
     }
 
-    /// All of it in Prometheus' text form (version 0.0.4).
+    /// All of it in Prometheus' text form.
     pub fn prometheus(&self) -> String {
+        PrometheusText::of(|metrics| self.tell(metrics))
+    }
+
+    /// All of it.
+    pub fn tell(&self, metrics: &mut dyn Metrics) {
         let board = self.lock();
-        let mut text = String::new();
-        let head = |text: &mut String, name: &str, kind: &str, help: &str| {
-            let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
-        };
-        head(&mut text, "flowloom_target_up", "gauge", "Whether the last question was answered.");
+        metrics.head("flowloom_target_up", MetricKind::Gauge, "Whether the last question was answered.");
         for target in &board.targets {
             if let Some(is_up) = target.is_up {
-                let _ = writeln!(text, "flowloom_target_up{{target=\"{}\"}} {}", label(&target.name), u8::from(is_up));
+                metrics.point(&[("target", &target.name)], Number::Integer(is_up.into()));
             }
         }
         let counts: [(&str, &str, Count); 3] = [
@@ -122,52 +123,33 @@ impl Board {
             ("flowloom_target_late_total", "Questions left out because the one before took too long.", |t| t.late),
         ];
         for (name, help, count) in counts {
-            head(&mut text, name, "counter", help);
+            metrics.head(name, MetricKind::Counter, help);
             for target in &board.targets {
-                let _ = writeln!(text, "{name}{{target=\"{}\"}} {}", label(&target.name), count(target));
+                metrics.point(&[("target", &target.name)], Number::Integer(count(target)));
             }
         }
-        head(&mut text, "flowloom_gaps_total", "counter", "Times in which a rate is unknown, by reason.");
+        metrics.head("flowloom_gaps_total", MetricKind::Counter, "Times in which a rate is unknown, by reason.");
         for (reason, count) in &board.gaps {
-            let _ = writeln!(text, "flowloom_gaps_total{{reason=\"{}\"}} {count}", reason.name());
+            metrics.point(&[("reason", reason.name())], Number::Integer(*count));
         }
-        let kinds = [
-            ("flowloom_counted_total", "counter", "What was counted since the monitor began.", Kind::Counter),
-            ("flowloom_value", "gauge", "The last value.", Kind::Gauge),
-        ];
-        for (name, kind, help, of) in kinds {
-            head(&mut text, name, kind, help);
-            for state in board.series.values().filter(|state| state.series.kind == of) {
-                let labels = labels(&state.series);
-                let _ = match (of, state.last) {
-                    (Kind::Counter, _) => writeln!(text, "{name}{{{labels}}} {}", state.total),
-                    (Kind::Gauge, Some(last)) => writeln!(text, "{name}{{{labels}}} {}", last / MILLIONTHS),
-                    (Kind::Gauge, None) => Ok(()),
-                };
-            }
+        let of = |kind| board.series.values().filter(move |state| state.series.kind == kind);
+        metrics.head("flowloom_counted_total", MetricKind::Counter, "What was counted since the monitor began.");
+        for state in of(Kind::Counter) {
+            metrics.point(&labels(&state.series), Number::Integer(state.total));
         }
-        head(&mut text, "flowloom_rate", "gauge", "The last rate in units per second.");
-        let counters = board.series.values().filter(|state| state.series.kind == Kind::Counter);
-        for (state, last) in counters.filter_map(|state| Some((state, state.last?))) {
-            let _ = writeln!(text, "flowloom_rate{{{}}} {}", labels(&state.series), last as f64 / MILLIONTHS as f64);
+        metrics.head("flowloom_value", MetricKind::Gauge, "The last value.");
+        for (state, last) in of(Kind::Gauge).filter_map(|state| Some((state, state.last?))) {
+            metrics.point(&labels(&state.series), Number::Integer(last / MILLIONTHS));
         }
-        text
+        metrics.head("flowloom_rate", MetricKind::Gauge, "The last rate in units per second.");
+        for (state, last) in of(Kind::Counter).filter_map(|state| Some((state, state.last?))) {
+            metrics.point(&labels(&state.series), Number::Real(last as f64 / MILLIONTHS as f64));
+        }
     }
 }
 
-fn labels(series: &Series) -> String {
-    format!(
-        "target=\"{}\",port=\"{}\",counter=\"{}\",unit=\"{}\"",
-        label(&series.target),
-        label(&series.port),
-        label(&series.counter),
-        label(&series.unit)
-    )
-}
-
-/// The value of a label.
-fn label(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+fn labels(series: &Series) -> [(&str, &str); 4] {
+    [("target", &series.target), ("port", &series.port), ("counter", &series.counter), ("unit", &series.unit)]
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::board::Board;
 use crate::clock::{Bell, Moment};
 use crate::local::{self, Local};
 use crate::registry::{Registry, Target, TargetKind};
+use crate::runs::{self, Runs};
 use crate::snmp::session::{Access, Session, Trouble};
 use crate::target::{ANSWERS, Event, Tracker};
 
@@ -131,6 +132,7 @@ pub fn agent(registry: &Registry, target: &Target, base: &Path) -> Result<Option
 enum Source {
     Agent(Box<Agent>),
     Local(Vec<String>),
+    Runs(Runs),
 }
 
 /// What the thread of a target passes on.
@@ -158,8 +160,12 @@ pub fn run(
     let mut sources = Vec::new();
     for target in &registry.target {
         sources.push(match (target.kind, agent(registry, target, base)?) {
-            (TargetKind::Local, _) | (_, None) => Source::Local(target.ports.clone()),
             (TargetKind::Snmp, Some(agent)) => Source::Agent(Box::new(agent)),
+            (TargetKind::Runs, _) => {
+                let folder = target.folder.as_deref().unwrap_or(Path::new("."));
+                Source::Runs(Runs::new(&base.join(folder), &target.ports))
+            }
+            (TargetKind::Local, _) | (TargetKind::Snmp, None) => Source::Local(target.ports.clone()),
         });
     }
     let writer = MonitorWriter::open(store, WriterOptions::default(), Moment::now().wall_ns)?;
@@ -226,6 +232,7 @@ fn follow(
     let (mut asking, groups) = match source {
         Source::Agent(agent) => (Asking::Agent(agent), agent::groups(counters)),
         Source::Local(ports) => (Asking::Local(None, ports), local::groups()),
+        Source::Runs(found) => (Asking::Runs(found), runs::groups()),
     };
     let mut tracker = Tracker::new(groups);
     let mut next = first_ns;
@@ -252,6 +259,7 @@ fn follow(
 enum Asking {
     Agent(Box<Agent>),
     Local(Option<Local>, Vec<String>),
+    Runs(Runs),
 }
 
 impl Asking {
@@ -276,6 +284,7 @@ impl Asking {
                 });
                 answer.map_err(|error| (Reason::NoAnswer, error.to_string(), 0))
             }
+            Asking::Runs(runs) => Ok(runs.ask()),
         }
     }
 }

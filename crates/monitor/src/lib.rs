@@ -10,9 +10,12 @@
 //! | `target` | a target over time: answers into samples and gaps |
 //! | `snmp`, `ifmib`, `agent` | questions by SNMP; the counters of ports; all of an agent as one answer |
 //! | `local` | interfaces and queue disciplines of this host |
+//! | `runs` | links of live runs on this host |
 //! | `registry` | the keys of the registry |
 //! | `collector` | threads, writing, what is reported |
-//! | `alert`, `board` | thresholds and their actions; the present state, for Prometheus |
+//! | `alert`, `board` | thresholds and their actions; the present state |
+//! | `metric`, `otlp` | metrics, and their form for Prometheus; metrics pushed to a collector |
+//! | `http` | calls to other programs |
 //! | `query` | periods at a bounded number of points |
 //! | `clock` | the only reader of the clocks here |
 
@@ -23,11 +26,15 @@ mod alert;
 mod board;
 mod clock;
 mod collector;
+mod http;
 mod ifmib;
 mod local;
+mod metric;
+mod otlp;
 mod query;
 pub mod rates;
 pub mod registry;
+mod runs;
 pub mod snmp;
 mod target;
 
@@ -38,5 +45,8 @@ pub use clock::{Bell, Moment};
 pub use collector::{MonitorError, Observer, Report, agent, base_of, run};
 pub use ifmib::{Offer, uptime};
 pub use local::local_ports;
+pub use metric::{MetricKind, Metrics, Number, PrometheusText};
+pub use otlp::{PushNews, PushOptions, Pusher};
 pub use query::{Archive, Curve, Gap, MOST_POINTS, Point, Query, Selection, bits_of};
 pub use registry::Registry;
+pub use runs::Runs;

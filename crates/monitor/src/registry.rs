@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use flowloom_core::keys::{KeyError, Quantity, Written, named};
@@ -21,6 +21,9 @@ use crate::snmp::oid::Oid;
 
 /// SNMP targets are asked at most this often.
 const LEAST_SNMP_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Runs say how they go on about once a second.
+const LEAST_RUNS_INTERVAL: Duration = Duration::from_secs(2);
 
 /// A key has at least so many characters (RFC 3414, 11.2).
 const LEAST_KEY: usize = 8;
@@ -124,6 +127,8 @@ pub struct Target {
     /// One or two addresses, the second for when the first does not answer; with a port unless that is 161.
     #[serde(default)]
     pub addresses: Vec<String>,
+    /// The folder with the live runs, for kind runs; relative to that of the registry.
+    pub folder: Option<PathBuf>,
     /// The community of version 2c, or `file:PATH` of a file that holds it.
     pub community: Option<Secret>,
     /// The user of version 3.
@@ -164,6 +169,8 @@ pub enum TargetKind {
     Snmp,
     /// This host: its interfaces and queue disciplines.
     Local,
+    /// Live runs, while they go on: the links of their experiments.
+    Runs,
 }
 
 /// `[target.user]`
@@ -395,6 +402,12 @@ impl FromStr for Date {
     }
 }
 
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 impl Written for Date {
     const FORMAT: &'static str = "day";
     const MEANING: &'static str = "a day in quotes";
@@ -482,7 +495,7 @@ impl Target {
         }
         match self.kind {
             TargetKind::Snmp => self.snmp_problems(registry, &mut found),
-            TargetKind::Local => {
+            TargetKind::Local | TargetKind::Runs => {
                 let has = [
                     ("addresses", !self.addresses.is_empty()),
                     ("community", self.community.is_some()),
@@ -490,8 +503,21 @@ impl Target {
                     ("counter", !self.counter.is_empty()),
                 ];
                 let keys = has.into_iter().filter(|(_, has)| *has);
-                found.extend(keys.map(|(key, _)| KeyError::new(key, "is not a key of local targets")));
+                found.extend(keys.map(|(key, _)| KeyError::new(key, "is a key of SNMP targets")));
             }
+        }
+        match (self.kind, &self.folder) {
+            (TargetKind::Runs, None) => found.push(KeyError::saying("name", "it needs the folder of its runs")),
+            (TargetKind::Snmp | TargetKind::Local, Some(_)) => {
+                found.push(KeyError::new("folder", "is a key of targets of kind runs"));
+            }
+            _ => {}
+        }
+        let interval = registry.interval_of(self);
+        if self.kind == TargetKind::Runs && interval < LEAST_RUNS_INTERVAL {
+            let least = LEAST_RUNS_INTERVAL.written();
+            let problem = format_args!("of {} is too short for runs (at least {least})", interval.written());
+            found.push(KeyError::new("interval", problem));
         }
         let mut counters = BTreeSet::new();
         for (number, counter) in self.counter.iter().enumerate() {
@@ -614,6 +640,16 @@ mod tests {
     fn a_small_registry_is_enough() {
         assert_eq!(problems(TARGET), [""; 0]);
         assert_eq!(problems("[[target]]\nname = \"here\"\nkind = \"local\"\ninterval = \"10ms\"\n"), [""; 0]);
+        let runs = "[[target]]\nname = \"r\"\nkind = \"runs\"\n";
+        assert_eq!(problems(&format!("{runs}folder = \"runs\"\n")), [""; 0]);
+        assert_eq!(
+            problems(&format!("{runs}interval = \"1s\"\n{TARGET}folder = \"x\"\n")),
+            [
+                "target[0].name: it needs the folder of its runs",
+                "target[0].interval of 1s is too short for runs (at least 2s)",
+                "target[1].folder is a key of targets of kind runs"
+            ]
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::metric::{Metric, Unit};
 use crate::plausibility::{LEAST_PACKETS, MOST_DROPPED, Plausibility};
 use crate::run::Run;
 use crate::silent::Silent;
-use crate::verdict::Accounted;
+use crate::verdict::{Accounted, Word};
 use crate::warning::{GAVE_UP, Warning};
 use crate::words::{counted, thousands};
 
@@ -247,21 +247,6 @@ const STALL: [u64; 2] = [100_000_000, 500_000_000];
 
 /// Whether the host kept up with a live run.
 fn live_gates(live: &LiveFacts) -> Vec<Gate> {
-    let late = |name, late: &Late, wanted, [valid, degraded]: [u64; 2]| Gate {
-        name,
-        verdict: match (late.p99, late.max) {
-            (p99, max) if p99 <= valid && max <= STALL[0] => Accounted::Valid,
-            (p99, max) if p99 <= degraded && max <= STALL[1] => Accounted::Degraded,
-            _ => Accounted::Invalid,
-        },
-        found: format!(
-            "median {}, 99 % within {}, longest {}",
-            Unit::Time.show(late.p50 as f64),
-            Unit::Time.show(late.p99 as f64),
-            Unit::Time.show(late.max as f64)
-        ),
-        wanted,
-    };
     let none = |name, count: u64, what: &str, wanted| Gate {
         name,
         verdict: if count == 0 { Accounted::Valid } else { Accounted::Invalid },
@@ -270,12 +255,7 @@ fn live_gates(live: &LiveFacts) -> Vec<Gate> {
     };
     let missed = live.scheduled_connections - live.started_connections.min(live.scheduled_connections);
     vec![
-        late(
-            "packets handed on in time",
-            &live.releases,
-            "99 % within 0.5 ms, all within 0.1 s; with reservation 2 ms, 0.5 s",
-            [500_000, 2_000_000],
-        ),
+        releases_gate(&live.releases),
         late(
             "connections started in time",
             &live.starts,
@@ -309,13 +289,52 @@ fn live_gates(live: &LiveFacts) -> Vec<Gate> {
             "connection",
             "no connection refused for lack of room",
         ),
-        Gate {
-            name: "nothing broke",
-            verdict: if live.problems.is_empty() { Accounted::Valid } else { Accounted::Invalid },
-            found: if live.problems.is_empty() { "nothing".to_owned() } else { live.problems.join("; ") },
-            wanted: "no worker lost, no device gone",
-        },
+        problems_gate(&live.problems),
     ]
+}
+
+fn late(name: &'static str, late: &Late, wanted: &'static str, [valid, degraded]: [u64; 2]) -> Gate {
+    Gate {
+        name,
+        verdict: match (late.p99, late.max) {
+            (p99, max) if p99 <= valid && max <= STALL[0] => Accounted::Valid,
+            (p99, max) if p99 <= degraded && max <= STALL[1] => Accounted::Degraded,
+            _ => Accounted::Invalid,
+        },
+        found: format!(
+            "median {}, 99 % within {}, longest {}",
+            Unit::Time.show(late.p50 as f64),
+            Unit::Time.show(late.p99 as f64),
+            Unit::Time.show(late.max as f64)
+        ),
+        wanted,
+    }
+}
+
+fn releases_gate(releases: &Late) -> Gate {
+    late(
+        "packets handed on in time",
+        releases,
+        "99 % within 0.5 ms, all within 0.1 s; with reservation 2 ms, 0.5 s",
+        [500_000, 2_000_000],
+    )
+}
+
+fn problems_gate(problems: &[String]) -> Gate {
+    Gate {
+        name: "nothing broke",
+        verdict: if problems.is_empty() { Accounted::Valid } else { Accounted::Invalid },
+        found: if problems.is_empty() { "nothing".to_owned() } else { problems.join("; ") },
+        wanted: "no worker lost, no device gone",
+    }
+}
+
+/// What is known of the verdict of a run that goes on, by the gates that need not wait for its end: connections that TCP gave up, and of a
+/// live run how late packets were handed on, and what broke. All of these can still change.
+pub fn so_far(connections: Connections, live: Option<(&Late, &[String])>) -> Word<Accounted> {
+    let live = live.map(|(releases, problems)| [releases_gate(releases), problems_gate(problems)]);
+    let gates: Vec<Gate> = [connections_gate(connections)].into_iter().chain(live.into_iter().flatten()).collect();
+    Word::accounted(&gates)
 }
 
 /// Shares from which a loss or an unseen close is worth a warning.

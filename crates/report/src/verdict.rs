@@ -23,17 +23,20 @@ impl Verdict {
             warnings.iter().filter(|warning| warning.is_doubt()).map(|doubt| doubt.cause()).collect();
         let word = if doubts.is_empty() { Plausible::Yes } else { Plausible::Doubtful };
         Verdict {
-            accounted: accounted(gates),
+            accounted: Word::accounted(gates),
             plausible: Word { word, reasons: doubts },
             fidelity: fidelity(run, with_original),
         }
     }
 }
 
-fn accounted(gates: &[Gate]) -> Word<Accounted> {
-    let word = Accounted::of(gates);
-    let worst = gates.iter().filter(|gate| gate.verdict == word && word != Accounted::Valid);
-    Word { word, reasons: worst.map(|gate| format!("{}: {}", gate.name, gate.found)).collect() }
+impl Word<Accounted> {
+    /// What these gates come to.
+    pub fn accounted(gates: &[Gate]) -> Word<Accounted> {
+        let word = Accounted::of(gates);
+        let worst = gates.iter().filter(|gate| gate.verdict == word && word != Accounted::Valid);
+        Word { word, reasons: worst.map(|gate| format!("{}: {}", gate.name, gate.found)).collect() }
+    }
 }
 
 /// `None` of too few values.

@@ -15,6 +15,7 @@ use crate::flight::Handle;
 use crate::flow::{FIRST_GUEST, Flow, Identifiers};
 use crate::network::{Event, Network};
 use crate::plausibility::{Drops, PacketsMet};
+use crate::progress::{Links, LinksAt};
 use crate::summary::{Direction, LinkCounts, RunError};
 
 /// Why an emulation cannot go on.
@@ -267,6 +268,11 @@ impl<'a, R: Recorder> Emulation<'a, R> {
     /// The latest time it was told.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// What the links counted until now.
+    pub fn links(&self) -> LinksAt {
+        self.network.links(self.now)
     }
 
     /// Whether packets of a flow are on their way, so that it cannot be closed.

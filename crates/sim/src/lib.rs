@@ -22,6 +22,7 @@
 //! | `coverage` | which bytes have passed |
 //! | `starts` | connections in the order of their SYNs |
 //! | `run` | the loop |
+//! | `progress` | how far a run is |
 //! | `prefetch` | memory that the next events need |
 //! | `emulation` | the same without ends: packets come from outside |
 //! | `open_loop` | sources with known answers |
@@ -48,6 +49,7 @@ mod meters;
 mod network;
 mod plausibility;
 mod prefetch;
+mod progress;
 mod run;
 mod starts;
 mod summary;
@@ -61,8 +63,7 @@ pub use limits::{AsCaptured, ip_version, limits, offers};
 pub use plausibility::{
     ClassDrops, ClassPackets, Drops, FlowFindings, Judged, JudgedFlow, PacketsMet, Plausibility, Sending,
 };
+pub use progress::{LinkProgress, Links, LinksAt, Progress};
 pub use run::run;
 pub use starts::Starts;
-pub use summary::{
-    ClassCounts, ConnectionCounts, Direction, LinkCounts, PacketCounts, Progress, RunError, Sharing, Summary,
-};
+pub use summary::{ClassCounts, ConnectionCounts, Direction, LinkCounts, PacketCounts, RunError, Sharing, Summary};

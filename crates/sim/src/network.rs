@@ -22,6 +22,7 @@ use crate::flight::{Handle, Loss, Packet, Packets, is_datagram};
 use crate::flow::{FIRST_GUEST, Flow};
 use crate::meters::{Monitor, QueueSampler, Tap, ThroughputMeter};
 use crate::plausibility::Drops;
+use crate::progress::{LinkProgress, Links, LinksAt};
 use crate::summary::{Direction, LinkCounts, PacketCounts};
 
 /// Something that happens to a connection, or before there is one.
@@ -692,5 +693,23 @@ impl<'a, R: Recorder> Network<'a, R> {
             direction.link = *hop.link.statistics();
         }
         Ok(())
+    }
+}
+
+impl<R> Links for Network<'_, R> {
+    fn links(&self, now: Time) -> LinksAt {
+        let others = self.hops.iter().map(|hop| LinkProgress {
+            offered: hop.counts.offered,
+            dropped: hop.counts.dropped,
+            lost: PacketCounts::default(),
+            waiting: hop.link.backlog_at(now),
+            waited: None,
+        });
+        let mut links: Vec<LinkProgress> = others.collect();
+        for (link, (direction, sojourns)) in links.iter_mut().zip(self.directions.iter().zip(&self.sojourns)) {
+            (link.offered, link.dropped, link.lost) = (direction.offered, direction.dropped, direction.lost);
+            link.waited = Some(sojourns.waited());
+        }
+        LinksAt { time: now, links }
     }
 }

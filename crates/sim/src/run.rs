@@ -12,8 +12,9 @@ use crate::datagrams::Stream;
 use crate::flow::Flow;
 use crate::network::{Event, Network};
 use crate::prefetch::prefetch_bytes;
+use crate::progress::Progress;
 use crate::starts::Starts;
-use crate::summary::{Direction, Progress, RunError, Summary};
+use crate::summary::{Direction, RunError, Summary};
 
 /// Events between two reports of progress: some tens of milliseconds.
 const PROGRESS_EVERY: u64 = 1 << 16;
@@ -42,7 +43,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
     vectors: impl IntoIterator<Item = Result<C, W>>,
     config: &Config,
     recorder: &mut R,
-    mut progress: impl FnMut(Progress) -> ControlFlow<()>,
+    mut progress: impl FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<Summary, RunError<W, R::Error>> {
     config.validate()?;
     let mut simulation = Simulation {
@@ -291,12 +292,13 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
         Ok(())
     }
 
-    fn progress(&self) -> Progress {
+    fn progress(&self) -> Progress<'_> {
         Progress {
             now: self.now,
-            started: self.summary.connections.started,
             active: self.active,
             events: self.summary.events,
+            connections: self.summary.connections,
+            links: &self.network,
         }
     }
 

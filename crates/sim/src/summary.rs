@@ -301,19 +301,6 @@ impl PacketCounts {
     }
 }
 
-/// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Simulated time.
-    pub now: Time,
-    /// Connections started so far.
-    pub started: u64,
-    /// Connections that are open.
-    pub active: u64,
-    /// Events so far.
-    pub events: u64,
-}
-
 /// Why a run could not be finished. What was recorded until then stays with the recorder.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError<W, R> {

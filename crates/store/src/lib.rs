@@ -7,6 +7,7 @@
 //! | `formats` | vectors in other forms: Tmix, conn.log, CSV, JSON lines, TRex, tgen |
 //! | `workload` | workload files |
 //! | `run_folder`, `reserve`, `staged` | run folders; room kept back for a full disk; names given when a file is complete |
+//! | `running` | a run while it goes on, for other processes |
 //! | `table` | the typed layer over Parquet: each table's columns once; digests of what is in a file |
 //! | `manifest`, `sealed` | digests of the files in a folder; digests that stand in what they are of |
 //! | `verify` | any table read to its end |
@@ -36,6 +37,7 @@ pub mod regular;
 pub mod reserve;
 pub mod results;
 pub mod run_folder;
+pub mod running;
 mod sealed;
 pub mod silence;
 pub mod staged;

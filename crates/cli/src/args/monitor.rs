@@ -1,12 +1,11 @@
 //! `flowloom monitor`.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use flowloom::time::Duration;
 
-use super::shared::Form;
+use super::shared::{Form, Watching};
 
 /// `flowloom monitor`
 #[derive(Debug, Args)]
@@ -63,9 +62,9 @@ pub struct MonitorRun {
     /// Folder of the store; it may exist
     #[arg(short, long, value_name = "STORE")]
     pub output: PathBuf,
-    /// Address at which to serve the present state as Prometheus text under /metrics [default: not served]
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub metrics: Option<SocketAddr>,
+    /// How to watch it
+    #[command(flatten)]
+    pub watching: Watching,
 }
 
 /// `flowloom monitor check`

@@ -1,8 +1,11 @@
 //! Options that several groups of commands share.
 
+use std::net::{Ipv4Addr, SocketAddr};
+
 use clap::{Args, ValueEnum};
+use flowloom::monitoring::PushOptions;
 use flowloom::time::Duration;
-use flowloom::{CaptureOptions, Truncation};
+use flowloom::{CaptureOptions, Error, Truncation};
 
 /// A side of the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -231,5 +234,42 @@ mod tests {
         for bad in ["2", "gb", "-1gb", "1mb", "2gib", "nangb", "1e400gb"] {
             assert!(bad.parse::<Memory>().is_err(), "{bad}");
         }
+    }
+}
+
+/// How others see work while it goes on.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Watching")]
+pub struct Watching {
+    /// Address at which to serve the present state as Prometheus text under /metrics; a port alone is one of the loopback address
+    /// [default: not served]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = metrics_address)]
+    pub metrics: Option<SocketAddr>,
+    /// Collector to push metrics to, by OTLP over HTTP (http://127.0.0.1:4318), with the headers of the environment variable
+    /// OTEL_EXPORTER_OTLP_HEADERS [default: not pushed]
+    #[arg(long, value_name = "URL")]
+    pub otlp: Option<String>,
+    /// How often to push metrics
+    #[arg(long, value_name = "TIME", default_value = "10s", allow_hyphen_values = true)]
+    pub otlp_interval: Duration,
+}
+
+impl Watching {
+    /// Where and how metrics are pushed.
+    pub fn push(&self) -> Result<Option<PushOptions>, Error> {
+        let Some(url) = &self.otlp else { return Ok(None) };
+        let options =
+            PushOptions::new(url, self.otlp_interval).map_err(|why| Error::usage(format_args!("--otlp: {why}")))?;
+        let headers = std::env::var("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
+        let options = options.with_headers(&headers);
+        options.map(Some).map_err(|why| Error::usage(format_args!("OTEL_EXPORTER_OTLP_HEADERS: {why}")))
+    }
+}
+
+/// Where metrics are served.
+fn metrics_address(text: &str) -> Result<SocketAddr, String> {
+    match text.parse() {
+        Ok(port) => Ok((Ipv4Addr::LOCALHOST, port).into()),
+        Err(_) => text.parse().map_err(|_| "write a port (9421), or an address and a port (127.0.0.1:9421)".to_owned()),
     }
 }

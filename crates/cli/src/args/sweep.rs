@@ -7,7 +7,7 @@ use flowloom::Driver;
 use flowloom::experiment::{Axis, LeaveOut, Quantity, Share, Tables};
 
 use super::settings::Settings;
-use super::shared::{Capture, Form};
+use super::shared::{Capture, Form, Watching};
 
 /// `flowloom sweep`
 #[derive(Debug, Args)]
@@ -71,6 +71,9 @@ pub struct Sweep {
     /// Values of all variants
     #[command(flatten)]
     pub settings: Settings,
+    /// How to watch it
+    #[command(flatten)]
+    pub watching: Watching,
     /// How to read captures
     #[command(flatten)]
     pub capture: Capture,

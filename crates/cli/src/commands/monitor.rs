@@ -4,8 +4,8 @@ use flowloom::monitoring::{Curve, Point, Selection};
 use flowloom::store::monitor::{MILLIONTHS, Series, utc_text};
 use flowloom::time::Duration;
 use flowloom::{
-    CheckedTarget, Error, History, HistoryOptions, MonitorOptions, Period, check_monitor, history, history_csv,
-    monitored_series,
+    CheckedTarget, ConnectionChange, Error, History, HistoryOptions, MonitorOptions, Period, check_monitor, history,
+    history_csv, monitored_series,
 };
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ use crate::output::{self, Manner};
 
 /// Runs `flowloom monitor run`.
 pub fn collect(args: &args::MonitorRun, manner: Manner) -> Result<Exit, Error> {
-    let options = MonitorOptions { metrics: args.metrics };
+    let options = MonitorOptions { metrics: args.watching.metrics, push: args.watching.push()? };
     flowloom::monitor(&args.registry, &args.output, &options, manner.observer().context())?;
     Ok(Exit::Done)
 }
@@ -67,6 +67,10 @@ fn target_text(target: &CheckedTarget) -> String {
         let line = format!("  {:width$}  {state:<4}  {capacity:>11}  {carries}", port.name);
         text += line.trim_end();
         text += "\n";
+    }
+    for ConnectionChange { day, port, before, after } in &target.changes {
+        let [before, after] = [before, after].map(|what| what.as_deref().unwrap_or("nothing"));
+        text += &format!("  since {day}, {port}: {after} (before: {before})\n");
     }
     text
 }

@@ -57,6 +57,8 @@ pub fn options(args: &args::Run, guests: Vec<Guest>) -> Result<RunOptions, Error
         },
         pcap: args.pcap.clone(),
         cache: cache_folder(),
+        metrics: args.watching.metrics,
+        push: args.watching.push()?,
         capture: args.capture.options(),
     })
 }

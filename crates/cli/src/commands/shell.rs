@@ -39,6 +39,8 @@ pub fn run(args: &args::Shell, verbose: bool) -> Result<Exit, Error> {
         program: this_program()?,
         settings: args.settings.all()?,
         guests: peer.chain(programs).collect(),
+        metrics: args.watching.metrics,
+        push: args.watching.push()?,
         ..RunOptions::default()
     };
     // The terminal is the program's.

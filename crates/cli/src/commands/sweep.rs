@@ -48,6 +48,8 @@ fn options(args: &args::Sweep) -> Result<SweepOptions, Error> {
         cache: cache_folder(),
         settings: args.settings.all()?,
         jobs: args.jobs,
+        metrics: args.watching.metrics,
+        push: args.watching.push()?,
         capture: args.capture.options(),
         ..RunOptions::default()
     };

@@ -54,5 +54,6 @@ mod terminals;
 mod threads;
 mod topology;
 mod verify;
+mod watch;
 
 use flowloom_testkit::command as support;

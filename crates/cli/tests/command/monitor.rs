@@ -20,6 +20,10 @@ ports = [\"lo\"]
 [[target.port]]
 name = \"lo\"
 carries = \"this test\"
+[[target.port]]
+name = \"lo\"
+since = \"2500-01-01\"
+carries = \"another test\"
 [[alert]]
 name = \"traffic\"
 counter = \"in\"
@@ -128,6 +132,9 @@ fn a_registry_is_checked() {
     check("checked-target", &found["targets"][0]);
     check("checked-port", &found["targets"][0]["ports"][0]);
     assert_eq!(found["targets"][0]["ports"][0]["carries"], "this test");
+    check("connection-change", &found["targets"][0]["changes"][0]);
+    let text = bench.flowloom(&["monitor", "check", "local.toml"]).succeeded().out.clone();
+    assert!(text.contains("  since 2500-01-01, lo: another test (before: this test)\n"), "{text}");
     assert!(bench.flowloom(&["monitor", "check", "local.toml"]).succeeded().out.starts_with("here  answers in "));
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();

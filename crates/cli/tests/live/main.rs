@@ -18,6 +18,7 @@ mod probes;
 mod recipes;
 mod shell;
 mod sweeps;
+mod watch;
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

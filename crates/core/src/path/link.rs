@@ -267,6 +267,20 @@ impl Link {
         }
     }
 
+    /// What waits at `now`, not before the last [`Self::offer`] or [`Self::handle_timeout`], if nothing comes until then. Nothing changes. A
+    /// discipline that decides at departure has as much as after the last of these calls.
+    pub fn backlog_at(&self, now: Time) -> Backlog {
+        match &self.holding {
+            Holding::Arrival { waiting, backlog, .. } => {
+                let mut left = *backlog;
+                let gone = waiting.iter().take_while(|packet| packet.start <= now);
+                gone.for_each(|packet| left.remove(packet.bytes));
+                left
+            }
+            Holding::Departure { scheduler, .. } => scheduler.backlog(),
+        }
+    }
+
     /// Whether a packet is being transmitted at `now`, which is not before the last offer.
     pub fn is_transmitting(&self, now: Time) -> bool {
         self.free > now
@@ -318,6 +332,19 @@ mod tests {
 
     fn queue(discipline: &Discipline) -> Queue {
         discipline.build(Rate::UNLIMITED, Stream::new(1, Purpose::Queue, 0)).unwrap()
+    }
+
+    #[test]
+    fn a_look_at_the_queue_shows_what_a_wake_up_would_leave() {
+        let mut link = link(8_000_000, Duration::ZERO, Limit::Packets(100));
+        assert!((0..5).all(|_| pass(&mut link, Time::ZERO, 1_000).is_ok()));
+        for micros in [0, 999, 1_000, 2_500, 9_000] {
+            let now = Time::ZERO + Duration::from_micros(micros);
+            let (seen, before) = (link.backlog_at(now), link.backlog());
+            assert_eq!(before, link.backlog(), "nothing changed");
+            link.handle_timeout(now);
+            assert_eq!(seen, link.backlog(), "{micros}");
+        }
     }
 
     /// Offers a packet of `bytes` to a link that decides at arrival.

@@ -21,6 +21,6 @@ pub use link_statistics::LinkStatistics;
 pub use loss::{GilbertElliott, Loss, LossModel, PacketList, PacketListError};
 pub use rules::{Flow, FlowTable, FlowValues, LossRate, Matching, Rule, Rules};
 pub use schedule::{Schedule, Trace, TraceError};
-pub use sojourn::Sojourns;
+pub use sojourn::{Sojourns, Waited};
 pub use token_bucket::{BucketConfig, BucketError, Policer, TokenBucket};
 pub use transmitter::{Line, Transmitter};

@@ -47,6 +47,15 @@ struct Taken {
     departed: Time,
 }
 
+/// Packets that a line took from its queue, and how long all of them had waited there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// Packets.
+    pub packets: u64,
+    /// The sum of their sojourn times.
+    pub total: Duration,
+}
+
 /// Counts the sojourns of one direction of a link, in the time from the first to the second end of its window.
 ///
 /// A packet counts when its transmission starts, or when it is dropped. Each counts once, and beside that for as long as it is the
@@ -59,13 +68,15 @@ pub struct Sojourns {
     coming: VecDeque<Taken>,
     /// The packet that the line took last.
     last: Option<Taken>,
+    waited: Waited,
     counts: [[Vec<Counts>; FATES]; CLASSES],
 }
 
 impl Sojourns {
     /// Nothing counted yet, of events in `[start, end)` of `window`.
     pub fn new(window: [Time; 2]) -> Sojourns {
-        Sojourns { window, coming: VecDeque::new(), last: None, counts: Default::default() }
+        let (coming, waited) = (VecDeque::new(), Waited::default());
+        Sojourns { window, coming, last: None, waited, counts: Default::default() }
     }
 
     /// A packet that was accepted at `accepted` is taken from the queue at `started`, which is not before the last call nor before the
@@ -109,6 +120,8 @@ impl Sojourns {
     }
 
     fn take(&mut self, taken: Taken) {
+        self.waited.packets += 1;
+        self.waited.total += taken.started.since(taken.accepted);
         if let Some(last) = self.last.replace(taken) {
             let until = if taken.accepted <= last.departed { taken.started } else { last.departed };
             self.hold(last, until);
@@ -163,6 +176,11 @@ impl Sojourns {
         self.coming.clear();
     }
 
+    /// Packets whose transmission has started by the last call, inside the window or not.
+    pub fn waited(&self) -> Waited {
+        self.waited
+    }
+
     /// What was counted of packets that come from `from` at the link of this number: by class, fate and sojourn.
     pub fn records(&self, link: u16, from: LinkSide) -> impl Iterator<Item = SojournRecord> + '_ {
         TrafficClass::ALL.into_iter().zip(&self.counts).flat_map(move |(class, counts)| {
@@ -214,6 +232,7 @@ mod tests {
         sojourns.dropped(at(450), CLASS, at(450));
         sojourns.dropped(at(460), CLASS, at(420));
         sojourns.finish(at(1_000));
+        assert_eq!(sojourns.waited(), Waited { packets: 4, total: micros(300) });
         let found = records(&sojourns);
         let of = |fate| found.iter().filter(move |record| record.fate == fate);
         let sent: Vec<_> = of(QueueFate::Transmitted).map(|one| (one.total, one.packets, one.held)).collect();
@@ -229,6 +248,7 @@ mod tests {
         (0..5).for_each(|n| sojourns.started(at(0), CLASS, at(0), [at(100 * n), at(100 * n + 100)], n == 2));
         // The run ends before the window: two packets have not started.
         sojourns.finish(at(250));
+        assert_eq!(sojourns.waited(), Waited { packets: 3, total: micros(300) }, "before the window too");
         let found: Vec<_> =
             records(&sojourns).iter().map(|one| (one.total, one.packets, one.marked, one.held)).collect();
         assert_eq!(found, [(micros(0), 0, 0, micros(50)), (micros(200), 1, 1, micros(50))]);

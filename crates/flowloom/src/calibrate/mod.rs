@@ -317,7 +317,7 @@ impl<'a> Job<'a> {
         let window = self.window.clone();
         let mut meter = Meter { window, bytes: [0; 2], exchanges: [0; 2], responses: RunLength::default() };
         let mut reached = 0;
-        let summary = flowloom_sim::run(vectors, &self.config, &mut meter, |at: SimProgress| {
+        let summary = flowloom_sim::run(vectors, &self.config, &mut meter, |at: SimProgress<'_>| {
             let now = at.now.as_nanos() / 1_000_000;
             progress.advance(now - reached);
             reached = now;

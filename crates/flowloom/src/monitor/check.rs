@@ -4,9 +4,10 @@ use std::path::Path;
 
 use flowloom_core::time::Duration;
 use flowloom_monitor::registry::{Registry, Target, TargetKind, matches};
-use flowloom_monitor::{Moment, Offer, capacity_of};
+use flowloom_monitor::{Moment, Offer, Runs, capacity_of};
 use serde::Serialize;
 
+use super::changes::{ConnectionChange, carries, changes};
 use super::registry::{Registered, of_monitor};
 use crate::context::Context;
 use crate::error::Error;
@@ -42,6 +43,8 @@ pub struct CheckedTarget {
     pub counter_bits: Option<u64>,
     /// Its ports that are recorded.
     pub ports: Vec<CheckedPort>,
+    /// What changed on its ports, as the registry says it, by day.
+    pub changes: Vec<ConnectionChange>,
     /// What is doubtful.
     pub warnings: Vec<String>,
     /// Why it does not answer.
@@ -77,7 +80,12 @@ pub fn check_monitor(registry: &Path, context: Context<'_>) -> Result<MonitorChe
         targets.push(match target.kind {
             TargetKind::Snmp => agent(&registry, target, &base)?,
             TargetKind::Local => local(target),
+            TargetKind::Runs => runs(target, &base),
         });
+        let now_ns = Moment::now().wall_ns;
+        if let Some(found) = targets.last_mut() {
+            found.changes = changes(&registry, target, now_ns);
+        }
     }
     Ok(MonitorChecked { targets })
 }
@@ -151,13 +159,6 @@ fn agent(registry: &Registry, target: &Target, base: &Path) -> Result<CheckedTar
     Ok(found)
 }
 
-/// What hangs on a port, as the registry says it for a time.
-fn carries(target: &Target, name: &str, now_ns: u64) -> Option<String> {
-    let start = |port: &flowloom_monitor::registry::Port| port.since.as_ref().map_or(0, |day| day.start_ns);
-    let holds = target.port.iter().filter(|port| port.name == name && start(port) <= now_ns && port.carries.is_some());
-    holds.max_by_key(|port| start(port))?.carries.clone()
-}
-
 fn local(target: &Target) -> CheckedTarget {
     let mut found = CheckedTarget { name: target.name.clone(), ..CheckedTarget::default() };
     match flowloom_monitor::local_ports(&target.ports) {
@@ -173,5 +174,22 @@ fn local(target: &Target) -> CheckedTarget {
         }
         Err(error) => found.problem = Some(error.to_string()),
     }
+    found
+}
+
+/// The links of the live runs that go on.
+fn runs(target: &Target, base: &Path) -> CheckedTarget {
+    let folder = base.join(target.folder.as_deref().unwrap_or(Path::new(".")));
+    let mut found = CheckedTarget { name: target.name.clone(), ..CheckedTarget::default() };
+    if !folder.is_dir() {
+        found.problem = Some(format!("{}: there is no such folder", folder.display()));
+        found.hint = Some("the target finds live runs in the folder that holds their run folders".to_owned());
+        return found;
+    }
+    let asked = Moment::now();
+    let names = Runs::new(&folder, &target.ports).names();
+    found.answer_ns = Some(Moment::now().since(&asked));
+    let port = |name| CheckedPort { name, is_up: Some(true), ..CheckedPort::default() };
+    found.ports = names.into_iter().map(port).collect();
     found
 }

@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `registry` | the registry file: read, all its errors at once |
 //! | `check` | whether targets answer, and what they offer |
+//! | `changes` | what hangs on ports, as of dates |
 //! | `history` | a period of a store |
 
+mod changes;
 mod check;
 mod history;
 mod registry;
@@ -13,7 +15,7 @@ mod registry;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use flowloom_monitor::{Bell, Board, Moment, Report};
+use flowloom_monitor::{Bell, Board, Moment, PushOptions, Pusher, Report};
 
 use crate::context::{Context, Event};
 use crate::error::Error;
@@ -21,6 +23,7 @@ use crate::metrics;
 
 use registry::of_monitor;
 
+pub use changes::ConnectionChange;
 pub use check::{CheckedPort, CheckedTarget, MonitorChecked, check_monitor};
 pub use history::{History, HistoryOptions, Period, history, history_csv, monitored_series};
 pub use registry::{Registered, registry_page, registry_schema};
@@ -33,6 +36,8 @@ const STOP_EVERY_NS: u64 = 100_000_000;
 pub struct MonitorOptions {
     /// Where the present state is served as Prometheus text; `None` for nowhere.
     pub metrics: Option<SocketAddr>,
+    /// Where it is pushed to; `None` for nowhere.
+    pub push: Option<PushOptions>,
 }
 
 /// Collects what the targets of the registry at `registry` count into the store at `store`, until the stop is requested.
@@ -47,10 +52,15 @@ pub fn monitor(registry: &Path, store: &Path, options: &MonitorOptions, context:
     if let Some(server) = &server {
         context.event(&Event::ServesMetrics(server.address()));
     }
+    let told = board.clone();
+    let start = |push: &PushOptions| Pusher::start(push.clone(), move |metrics| told.tell(metrics));
+    let pusher = options.push.as_ref().map(start).transpose().map_err(Error::new)?;
     let result = std::thread::scope(|scope| {
-        let stopped = bell.clone();
+        let (stopped, pusher) = (bell.clone(), &pusher);
         scope.spawn(move || {
             while !context.is_stopped() {
+                let news = pusher.iter().flat_map(Pusher::news);
+                news.for_each(|news| context.event(&Event::Push(&news)));
                 if stopped.wait_until(Moment::now().monotonic_ns + STOP_EVERY_NS) {
                     return;
                 }

@@ -8,7 +8,7 @@ use flowloom_core::record::Recorder;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Protocol, Side, sum};
 use flowloom_live::remote::backend::Hosts;
-use flowloom_live::{LiveError, Observed, Options};
+use flowloom_live::{LiveError, Observed, Options, Progress as LiveProgress};
 use flowloom_sim::{Classed, Config, Progress as SimProgress, Summary};
 use flowloom_store::reserve::Reserve;
 use flowloom_store::workload::WorkloadError;
@@ -19,11 +19,12 @@ use crate::run::pipeline::Read;
 use crate::run::recording::Unrecorded;
 use crate::run::senders::Together;
 use crate::run::setup::Setup;
+use crate::run::watch::Watch;
 use crate::warning::Warning;
 use crate::workload::load;
 
 /// A run that is ready to begin.
-pub struct Drive<'a> {
+pub struct Drive<'a, 'w> {
     pub setup: &'a Setup<'a>,
     pub config: &'a Config,
     /// The options of a live run.
@@ -33,6 +34,8 @@ pub struct Drive<'a> {
     /// The connections of the sources, by start.
     pub sources: Vec<Classed>,
     pub progress: &'a Progress<'a>,
+    /// Observes it.
+    pub watch: &'a mut Watch<'w>,
     /// The run ends where this room on the disk is needed.
     pub reserve: Reserve,
 }
@@ -65,7 +68,7 @@ pub struct Noticed {
     pub incomplete: Vec<Warning>,
 }
 
-impl Drive<'_> {
+impl Drive<'_, '_> {
     /// Sends what `vectors` and the sources say, from the first event to the last.
     ///
     /// # Errors
@@ -75,7 +78,7 @@ impl Drive<'_> {
         vectors: &mut dyn Iterator<Item = Read>,
         mut recorder: &mut dyn Recorder<Error = Unrecorded>,
     ) -> Result<Driven, LiveError<WorkloadError, Unrecorded>> {
-        let Drive { setup, config, live, hosts, sources, progress, reserve } = self;
+        let Drive { setup, config, live, hosts, sources, progress, watch, reserve } = self;
         let window = setup.window(config.seed);
         let mut noticed = Noticed::default();
         // What starts behind the window changes no result.
@@ -100,7 +103,8 @@ impl Drive<'_> {
         };
         let together = Together::new(placed.map(|placed| placed.map(class)), sources);
         let mut reached = 0;
-        let look_up = |at: SimProgress| {
+        let mut look_up = |at: SimProgress<'_>, live: Option<LiveProgress<'_>>| {
+            watch.look(&at, live.as_ref());
             let now = millis(at.now.since(Time::ZERO).min(config.window));
             progress.advance(now - reached);
             reached = now;
@@ -108,13 +112,15 @@ impl Drive<'_> {
             if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let (summary, observed) = match (live, hosts) {
-            (None, _) => (flowloom_sim::run(together, config, &mut recorder, look_up)?, None),
+            (None, _) => (flowloom_sim::run(together, config, &mut recorder, |at| look_up(at, None))?, None),
             (Some(options), Some(hosts)) => {
+                let look_up = |at: LiveProgress<'_>| look_up(at.run, Some(at));
                 let run = flowloom_live::run_remote(together, config, options, hosts, &mut recorder, look_up)?;
                 (run.0, Some(run.1))
             }
             (Some(options), None) => {
                 let _programs = (!options.guests.1.is_empty()).then(|| setup.context.stop().hold());
+                let look_up = |at: LiveProgress<'_>| look_up(at.run, Some(at));
                 let run = flowloom_live::run(together, config, options, &mut recorder, look_up)?;
                 (run.0, Some(run.1))
             }

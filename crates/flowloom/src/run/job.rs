@@ -30,6 +30,7 @@ use crate::run::intervals::Intervals;
 use crate::run::options::Driver;
 use crate::run::recording::{LinkCapture, Recording};
 use crate::run::setup::{Prepared, Setup};
+use crate::run::watch::Watch;
 use crate::run::{live, pipeline};
 use crate::targets::tell_part;
 use crate::warning::Warning;
@@ -224,14 +225,17 @@ impl<'a> Job<'a> {
         let end = Time::ZERO + config.window + config.drain;
         let cut = Cut::new(&plan.experiment.workload, config.replay, self.setup.window(seed), end);
         let mut recorder = Recording { writer, captures, intervals, cut, context };
+        // It is gone before the folder is complete, or left as it is.
+        let mut watch = Watch::new(&self.setup, &config, target, recorder.writer.folder());
         let lab = self.setup.lab.as_ref();
         let (lab, hosts) = lab.map(|lab| lab.begin(config.window + config.drain)).transpose()?.unzip();
         let (setup, sources, live) = (&self.setup, flows.connections, live.as_ref());
-        let drive = Drive { setup, config: &config, live, hosts, sources, progress, reserve };
+        let drive = Drive { setup, config: &config, live, hosts, sources, progress, watch: &mut watch, reserve };
         let driven = match beside {
             true => pipeline::run(reader, &mut recorder, |vectors, recorder| drive.run(vectors, recorder)),
             false => drive.run(&mut reader, &mut recorder),
         };
+        watch.finish();
         let mut driven = driven.map_err(live::error)?;
         if let (Some(lab), Some(observed)) = (lab, &mut driven.observed) {
             let (clocks, problems) = lab.end();
@@ -250,7 +254,7 @@ impl<'a> Job<'a> {
             *locked(&self.guest) = Some(code as u8);
         }
         let facts = facts(&self.setup, &config, &driven);
-        let made = complete(writer, driven.observed.as_ref(), facts, target, stopwatch, self.setup.stand_alone)?;
+        let made = complete(writer, driven.observed.as_ref(), facts, target, stopwatch, self.setup.stand_alone, watch)?;
         if driven.observed.is_some() {
             *locked(&self.observed) = driven.observed;
         }
@@ -335,6 +339,7 @@ fn complete(
     target: &Path,
     stopwatch: Stopwatch,
     with_report: bool,
+    watch: Watch<'_>,
 ) -> Result<Made, Error> {
     for row in observed.into_iter().flat_map(live::lateness) {
         writer.lateness(row).map_err(Error::of)?;
@@ -361,6 +366,8 @@ fn complete(
         write_own_report(&mut alone, std::slice::from_ref(&conclusion), &folder)
             .inspect_err(|error| writer.blame(&error.cause))?;
     }
+    // What others see of a run that goes on is no part of a complete one.
+    drop(watch);
     let named = writer.finish(&described(&facts, &conclusion.summary), &host.to_json()).map_err(Error::of)?;
     Ok(((alone.swap_remove(0), conclusion), named))
 }

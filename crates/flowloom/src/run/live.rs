@@ -9,6 +9,7 @@ use flowloom_live::addresses::{self, Addressing};
 use flowloom_live::guests::Guest;
 use flowloom_live::host::limits::{self, Limits};
 use flowloom_live::host::testbed::Kind;
+use flowloom_live::lateness::LatenessSummary;
 use flowloom_live::plan::{Need, TooMuch};
 use flowloom_live::{LiveError, Observed, Options, Program};
 use flowloom_report::facts::{Late, LiveFacts, TraceCutFacts};
@@ -51,19 +52,15 @@ pub fn options(live: &Live, need: &Need, program: &Path, guests: Vec<Guest>) -> 
     })
 }
 
+/// How late things were, as results say it.
+pub fn late(lateness: &LatenessSummary) -> Late {
+    let LatenessSummary { count: n, p50, p90, p99, p999, max } = *lateness;
+    let [p50, p90, p99, p999, max] = [p50, p90, p99, p999, max].map(Duration::as_nanos);
+    Late { n, p50, p90, p99, p999, max }
+}
+
 /// Of what was observed, what run.json says.
 pub fn facts(observed: &Observed, options: &Options) -> LiveFacts {
-    let late = |lateness: &flowloom_live::lateness::Lateness| {
-        let at = |quantile| lateness.quantile(quantile).as_nanos();
-        Late {
-            n: lateness.count(),
-            p50: at(0.5),
-            p90: at(0.9),
-            p99: at(0.99),
-            p999: at(0.999),
-            max: lateness.max().as_nanos(),
-        }
-    };
     let [emulator, program, kernel] = observed.cpu.map(Duration::as_nanos);
     LiveFacts {
         kernel: observed.kernel.clone(),
@@ -73,9 +70,9 @@ pub fn facts(observed: &Observed, options: &Options) -> LiveFacts {
         tick_ns: options.tick.as_nanos(),
         bias_ns: observed.bias.as_nanos(),
         turns: observed.turns.to_string(),
-        releases: late(&observed.releases),
-        starts: late(&observed.starts),
-        waits: late(&observed.waits),
+        releases: late(&observed.releases.summary()),
+        starts: late(&observed.starts.summary()),
+        waits: late(&observed.waits.summary()),
         scheduled_connections: observed.scheduled,
         started_connections: observed.started,
         device_dropped_packets: observed.device_drops,

@@ -14,6 +14,7 @@
 //! | `pipeline` | threads that read ahead and write behind |
 //! | `drive` | one run through its driver |
 //! | `recording`, `intervals`, `cut` | what is kept, told and counted while it goes on |
+//! | `watch`, `serve` | how it goes on: observed each second; as metrics |
 //! | `facts`, `plausibility`, `command_line` | what `run.json` says beside the measurements |
 //!
 //! `needs` works out what a run would need, without running it.
@@ -37,7 +38,9 @@ pub(crate) mod plan;
 mod plausibility;
 mod recording;
 mod senders;
+pub(crate) mod serve;
 mod setup;
+mod watch;
 pub(crate) mod workloads;
 
 use std::path::PathBuf;
@@ -45,7 +48,7 @@ use std::sync::Arc;
 
 use flowloom_store::run_folder::{RunIndex, RunWriter};
 
-use crate::context::Context;
+use crate::context::{Context, Log};
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::input::{self, Kind};
@@ -68,6 +71,7 @@ pub(crate) use senders::Senders;
 use again::Asked;
 use job::Job;
 use plan::Plan;
+use serve::served;
 use setup::Setup;
 use workloads::{datagram_flows, workloads};
 
@@ -76,7 +80,9 @@ use workloads::{datagram_flows, workloads};
 /// # Errors
 /// What is wrong with the experiment or its workload; what the driver or the disk could not do.
 pub fn run(experiment: Experiment, options: &RunOptions, context: Context<'_>) -> Result<Ran, Error> {
-    perform(&Plan::of_experiment(experiment, options, &context.interrupt())?, options, context)
+    served(options, context, |context| {
+        perform(&Plan::of_experiment(experiment, options, &context.interrupt())?, options, context)
+    })
 }
 
 /// Runs `inputs`: one experiment file, one run folder that is to be made again, or captures, a workload or other files of vectors through the default network.
@@ -84,6 +90,10 @@ pub fn run(experiment: Experiment, options: &RunOptions, context: Context<'_>) -
 /// # Errors
 /// Those of [`run`]; inputs that do not go together.
 pub fn run_files(inputs: &[PathBuf], options: &RunOptions, context: Context<'_>) -> Result<Ran, Error> {
+    served(options, context, |context| perform_files(inputs, options, context))
+}
+
+fn perform_files(inputs: &[PathBuf], options: &RunOptions, context: Context<'_>) -> Result<Ran, Error> {
     let Some(asked) = asked_before(inputs, options)? else {
         return perform(&Plan::of_files(inputs, options, &context.interrupt())?, options, context);
     };
@@ -150,6 +160,8 @@ fn perform_on(
     stand_alone: bool,
     context: Context<'_>,
 ) -> Result<Ran, Error> {
+    let log = Log::default();
+    let context = context.logged(&log);
     let shape = plan.experiment.network.shape()?;
     let senders = Senders::new(&plan.experiment, &shape, plan.has_workload(), datagram_flows(&sources))?;
     let setup = Setup { stand_alone, ..Setup::new(plan, options, &shape, &senders, sources, context)? };

@@ -1,8 +1,10 @@
 //! How an experiment is run, beside what the experiment says.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use flowloom_live::guests::Guest;
+use flowloom_monitor::PushOptions;
 use flowloom_sim::events::Implementation;
 
 use crate::experiment::Setting;
@@ -69,6 +71,10 @@ pub struct RunOptions {
     pub pcap: Option<Vec<String>>,
     /// The folder in which Flowloom keeps what it measured of this host, for plans of live runs; `None`: nothing is known of the host.
     pub cache: Option<PathBuf>,
+    /// Where the present state is served as Prometheus text; `None` for nowhere.
+    pub metrics: Option<SocketAddr>,
+    /// Where it is pushed to; `None` for nowhere.
+    pub push: Option<PushOptions>,
     /// How captures are read.
     pub capture: CaptureOptions,
 }

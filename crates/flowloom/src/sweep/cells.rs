@@ -12,7 +12,7 @@ use flowloom_report::scalars::Headings;
 use flowloom_report::sweep::{Absent, Cell};
 
 use crate::clock::Stopwatch;
-use crate::context::{Context, Progress, Silent};
+use crate::context::{Context, OnlyObservations, Progress};
 use crate::error::Error;
 use crate::experiment::{RateChoice, RateOf, Setting};
 use crate::parallel::{at_once, locked, threads};
@@ -265,10 +265,11 @@ impl<'a> Cells<'a> {
         let stopwatch = Stopwatch::start();
         let staged = &plan.target;
         let source = self.workloads.of(plan)?;
+        let observer = OnlyObservations(self.context);
         let again = || -> Result<Ran, Error> {
             // Two at most of one claim, of which the first left what it had.
             let _ = std::fs::remove_dir_all(staged);
-            perform_shared(plan, options, source.clone(), Context::new(&Silent, self.context.stop()))
+            perform_shared(plan, options, source.clone(), Context::new(&observer, self.context.stop()))
         };
         let is_invalid =
             |ran: &Ran| ran.conclusions.iter().any(|one| one.summary.verdict.accounted.word == Accounted::Invalid);

@@ -32,6 +32,7 @@ use flowloom_report::sweep::{Grid, SweepAnswer, Variant, decision};
 use crate::capacity::check::HostCheck;
 use crate::context::{Context, Event, Silent, Step};
 use crate::error::Error;
+use crate::run::serve::served;
 use crate::run::workloads::{is_made, of_seeds};
 use crate::run::{Driver, Needs};
 use crate::warning::Warning;
@@ -90,7 +91,7 @@ pub struct SweepPlan {
 pub fn sweep(inputs: &[PathBuf], options: &SweepOptions, context: Context<'_>) -> Result<Swept, Error> {
     let question = Question::new(inputs, options, context)?;
     let store = Store::open(&question, options)?;
-    let swept = run_all(&question, &store, options, context);
+    let swept = served(&options.run, context, |context| run_all(&question, &store, options, context));
     // Whatever found no room: the cells that are whole are there, and the sweep goes on once there is some.
     swept.map_err(|error| if error.has_full_disk() { store.full().note(error.cause) } else { error })
 }

@@ -1,4 +1,4 @@
-//! Answers of agents, registries, journals.
+//! Answers of agents, registries, journals, observations of runs.
 
 use flowloom::store::monitor::{Batch, GapRow, Kind, MonitorWriter, SECOND, Series, WriterOptions};
 
@@ -73,4 +73,23 @@ pub fn journals() -> Vec<Vec<u8>> {
     let path = folder.path().join("journal/00000001.journal");
     let whole = std::fs::read(path).expect("a segment");
     vec![whole[..19].to_vec(), whole]
+}
+
+/// What runs say of themselves: a simulation, a live run, and nothing.
+pub fn running() -> Vec<Vec<u8>> {
+    let link = "{\"name\":\"bottleneck\",\"from\":\"left\",\"to\":\"right\",\"bottleneck\":true,\"rate_bps\":10000000,\
+                \"carried_packets\":5,\"carried_bytes\":7570,\"dropped_packets\":1,\"lost_packets\":0,\"queue_packets\":2,\
+                \"queue_bytes\":3028,\"waited_packets\":7,\"waited_ns\":9000000,\"throughput_bps\":9.5e6,\"queue_delay_ns\":1.25e6}";
+    let whole = |driver: &str, lateness: &str, events: &str| {
+        format!(
+            "{{\"version\":1,\"run\":\"a\",\"target\":\"runs/a\",\"driver\":\"{driver}\",\"seed\":1,\"process\":7,\"phase\":\"running\",\
+             \"begun_unix_ns\":1,\"observed_unix_ns\":2,\"time_ns\":3,\"links_time_ns\":3,\"window_ns\":4,\"at_most_ns\":5,\
+             \"share_done\":0.75,\"events\":{events},\"connections\":{{\"started\":3,\"active\":1,\"completed\":1,\"reset\":1,\
+             \"gave_up\":0}},\"links\":[{link}],\"lateness\":{lateness},\"verdict\":\"VALID\",\"reasons\":[\"x\"],\
+             \"log\":[{{\"unix_ns\":1,\"text\":\"said\"}}]}}"
+        )
+        .into_bytes()
+    };
+    let late = "{\"count\":4,\"p50_ns\":1000,\"p99_ns\":2000,\"max_ns\":3000}";
+    vec![whole("sim", "null", "9"), whole("live", late, "null"), Vec::new()]
 }

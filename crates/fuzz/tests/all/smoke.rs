@@ -52,6 +52,7 @@ targets! {
     snmp: "snmp",
     registry: "registry",
     journal: "journal",
+    running: "running",
     prefix: "prefix",
     key: "key",
 }

@@ -44,7 +44,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 
-use flowloom_core::time::Time;
+use flowloom_core::time::{Duration, Time};
 use flowloom_sim::{Classed, Config};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -57,7 +57,7 @@ pub use buffers::Buffer;
 pub use counters::{DeviceCounts, EmulatorReport};
 pub use crossing::{Crossing, Entering};
 pub use path::{Path, PathError, Wake};
-pub use records::{Forward, HungUp, Kept, Output};
+pub use records::{Forward, HungUp, Kept, Output, PathState};
 
 use crate::addresses::Serial;
 use crate::clock::{Clock, thread_cpu_time};
@@ -67,6 +67,9 @@ pub use settings::Settings;
 
 /// How much later than asked the kernel may wake the thread to save wake-ups: as little as it takes, where 50 us is usual.
 const TIMER_SLACK_NANOS: u64 = 1;
+
+/// How often the run hears how far the path is.
+const STATE_EVERY: Duration = Duration::from_millis(250);
 
 /// What the emulator is told.
 #[derive(Clone, Debug, PartialEq)]
@@ -181,11 +184,19 @@ impl<D: Device> Emulator<D> {
         set_timerslack(TIMER_SLACK_NANOS).map_err(|error| PathError::Wait(error.into()))?;
         let mut path =
             Path::new(config, *settings, devices, recorder).map_err(|error| PathError::Network(error.into()))?;
+        let mut told = Time::ZERO;
         let interrupted = loop {
             if let Some(interrupted) = obey(&mut path, orders, clock) {
                 break interrupted;
             }
-            let stepped = path.step(|| clock.now()).and_then(|wake| path.wait(wake, clock, &orders.bell));
+            let stepped = path.step(|| clock.now()).and_then(|wake| {
+                let now = clock.now();
+                if now >= told + STATE_EVERY {
+                    told = now;
+                    path.tell()?;
+                }
+                path.wait(wake.not_after(told + STATE_EVERY), clock, &orders.bell)
+            });
             if let Err(error) = stepped {
                 path.fail(error)?;
                 break true;

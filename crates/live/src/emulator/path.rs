@@ -13,7 +13,7 @@ use super::announced::Announced;
 use super::buffers::{Buffer, Buffers};
 use super::counters::EmulatorReport;
 use super::crossing::{Crossing, Entering};
-use super::records::{Forward, HungUp};
+use super::records::{Forward, HungUp, PathState};
 use super::settings::Settings;
 use crate::addresses::Serial;
 use crate::clock::Clock;
@@ -59,6 +59,17 @@ pub enum Wake {
     WithPacket,
 }
 
+impl Wake {
+    /// The same, but not later than `time` where nothing comes.
+    pub(super) fn not_after(self, time: Time) -> Wake {
+        match self {
+            Wake::At(_) => self,
+            Wake::By(due) => Wake::By(due.min(time)),
+            Wake::WithPacket => Wake::By(time),
+        }
+    }
+}
+
 /// The path between the devices of two sides.
 ///
 /// Time comes in with each step, from a clock that is read when a packet is read or written and nowhere else. After a [`Self::step`]
@@ -101,6 +112,15 @@ impl<'a, D: Device> Path<'a, D> {
     /// more, but those that wait to be read alone.
     pub fn close(&mut self, now: Time, serial: Serial) {
         self.crossing.close(now, serial);
+    }
+
+    /// Tells the run how far the path is.
+    ///
+    /// # Errors
+    /// The run is gone.
+    pub(super) fn tell(&mut self) -> Result<(), PathError> {
+        let state = PathState { links: self.emulation.links(), lateness: self.report.lateness.summary() };
+        Ok(self.emulation.recorder().state(state)?)
     }
 }
 

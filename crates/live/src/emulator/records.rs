@@ -4,9 +4,10 @@ use std::sync::mpsc::Sender;
 
 use flowloom_core::path;
 use flowloom_core::record::{DropRecord, PacketRecord, QueueSample, Record, Recorder, SojournRecord, ThroughputBin};
-use flowloom_sim::Closed;
+use flowloom_sim::{Closed, LinksAt};
 
 use crate::addresses::Serial;
+use crate::lateness::LatenessSummary;
 
 /// From the emulator to the run, in the order in which it happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +16,17 @@ pub enum Output {
     Records(Vec<Kept>),
     /// A connection is over.
     Closed(Serial, Box<Closed>),
+    /// How far the path is, told several times a second.
+    State(Box<PathState>),
+}
+
+/// What a path did until now.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct PathState {
+    /// Its links, and the time.
+    pub links: LinksAt,
+    /// How late packets were handed on.
+    pub lateness: LatenessSummary,
 }
 
 /// A [`Record`] of the network, kept for the recorder of the run.
@@ -94,6 +106,14 @@ impl Forward {
         }
         let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(Forward::BATCH));
         self.to.send(Output::Records(batch)).map_err(|_| HungUp)
+    }
+
+    /// How far the path is.
+    ///
+    /// # Errors
+    /// The run takes nothing any more.
+    pub fn state(&mut self, state: PathState) -> Result<(), HungUp> {
+        self.to.send(Output::State(Box::new(state))).map_err(|_| HungUp)
     }
 
     /// A connection is over, after all that was recorded before.

@@ -97,7 +97,7 @@ impl Received {
     fn drops(&self) -> Vec<DropRecord> {
         let records = self.outputs.iter().filter_map(|output| match output {
             Output::Records(records) => Some(records),
-            Output::Closed(..) => None,
+            Output::Closed(..) | Output::State(_) => None,
         });
         let drops = records.flatten().filter_map(|record| match record {
             Kept::Dropped(drop) => Some(*drop),
@@ -110,7 +110,7 @@ impl Received {
     fn numbers(&self) -> Vec<(u32, u32)> {
         let records = self.outputs.iter().filter_map(|output| match output {
             Output::Records(records) => Some(records),
-            Output::Closed(..) => None,
+            Output::Closed(..) | Output::State(_) => None,
         });
         let packets = records.flatten().filter_map(|record| match record {
             Kept::Packet(0, packet) => Some((packet.sequence, packet.acknowledgement)),
@@ -122,7 +122,7 @@ impl Received {
     fn closed(&self) -> Vec<(Serial, flowloom_sim::Closed)> {
         let closed = self.outputs.iter().filter_map(|output| match output {
             Output::Closed(serial, closed) => Some((*serial, (**closed).clone())),
-            Output::Records(_) => None,
+            Output::Records(_) | Output::State(_) => None,
         });
         closed.collect()
     }
@@ -576,7 +576,7 @@ fn packets_of_a_connection_have_its_version_of_ip_and_no_other() {
         let bytes = 2 * (14 + u64::from(version.header_bytes()) + 100) + 20 + 8;
         let records = came.outputs.iter().filter_map(|output| match output {
             Output::Records(records) => Some(records),
-            Output::Closed(..) => None,
+            Output::Closed(..) | Output::State(_) => None,
         });
         let crossed = records.flatten().map(|kept| match kept {
             Kept::Throughput(bin) => bin.carried.bytes,
@@ -677,7 +677,7 @@ fn sequence_numbers_go_round() {
         .iter()
         .filter_map(|output| match output {
             Output::Records(records) => Some(records),
-            Output::Closed(..) => None,
+            Output::Closed(..) | Output::State(_) => None,
         })
         .flatten()
         .map(|record| match record {
@@ -834,7 +834,7 @@ fn the_thread_hands_packets_on_when_they_are_due_and_sleeps_when_none_is() {
     let outputs: Vec<_> = outputs.iter().collect();
     let records = outputs.iter().flat_map(|output| match output {
         Output::Records(records) => &records[..],
-        Output::Closed(..) => &[],
+        Output::Closed(..) | Output::State(_) => &[],
     });
     assert_eq!(records.filter(|record| matches!(record, Kept::Packet(0, _))).count(), 20);
     assert!(outputs.iter().any(|output| matches!(output, Output::Closed(5, _))));

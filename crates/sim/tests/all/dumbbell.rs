@@ -316,15 +316,24 @@ fn an_interrupted_run_keeps_what_there_is() {
     let vectors: Vec<_> = (0..20_000).map(|id| exchange(id, at(2 * id), 500, 50_000)).collect();
     let config = Config::new("100mbit".parse().unwrap(), ms(40_000));
     let mut log = Log::default();
-    let mut calls = 0;
+    let (mut calls, mut seen) = (0, Vec::new());
     let outcome: Result<Summary, RunError<Infallible, Infallible>> =
         run(vectors.into_iter().map(Ok), &config, &mut log, |progress| {
             calls += 1;
-            assert!(progress.active <= progress.started && progress.events > 0);
+            seen = progress.links().links;
+            assert!(progress.active <= progress.connections.started && progress.events > 0);
             if calls == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
     let summary = outcome.unwrap();
     assert!(summary.interrupted);
+    // What is seen of the links is what they come to, but for packets that have left the queue and not passed the monitor.
+    for (seen, direction) in seen.iter().zip(&summary.directions) {
+        assert_eq!((seen.offered, seen.dropped, seen.lost), (direction.offered, direction.dropped, direction.lost));
+        let on_line = seen.carried().0 - direction.carried.total();
+        assert_eq!(seen.waiting.packets + on_line, direction.remaining.total());
+        assert!(seen.waited.unwrap().packets <= seen.carried().0);
+    }
+    assert!(seen[1].waiting.packets > 0 && seen[1].waited.unwrap().total > ms(1));
     let counts = summary.connections;
     assert!(counts.completed > 0 && counts.unfinished > 0 && counts.started < 20_000, "{counts:?}");
     assert_eq!(counts.started, log.connections.len() as u64);

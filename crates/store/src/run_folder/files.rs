@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::rows::{ActiveRow, AduRow, ConnectionRow, EpochRow, FlowRow, LatenessRow, ThroughputRow};
 use crate::manifest::{FileDigest, MANIFEST_FILE, Manifest};
 use crate::regular;
+use crate::running::STOP_FILE;
 use crate::staged::{Naming, foreign, named, take_name};
 use crate::table::{FileError, Row};
 
@@ -27,7 +28,7 @@ pub(super) const INDEX_FILE: &str = "index.json";
 const PAGE: &str = "report.html";
 
 /// Files of a run folder that have one name in all of them, beside the tables.
-const FIXED: [&str; 6] = [RUN_FILE, HOST_FILE, INDEX_FILE, MANIFEST_FILE, PAGE, "workload.parquet"];
+const FIXED: [&str; 7] = [RUN_FILE, HOST_FILE, INDEX_FILE, MANIFEST_FILE, PAGE, "workload.parquet", STOP_FILE];
 /// Its tables: the names of their files without `.parquet`. All folders have all of them but [`OPTIONAL_TABLE`].
 pub const TABLES: [&str; 13] = [
     ConnectionRow::TABLE,

@@ -414,6 +414,7 @@ fn driven(config: &Config, end: Time) -> (Log, EmulatorReport) {
     for output in outputs {
         match output {
             Output::Records(records) => records.iter().for_each(|kept| log.record(kept.record()).unwrap()),
+            Output::State(_) => {}
             Output::Closed(_, closed) => {
                 log.connections.get_mut(&closed.id).unwrap().rtt = closed.rtt;
                 log.monitor.insert(closed.id, closed.monitor);
