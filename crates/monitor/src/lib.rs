@@ -14,6 +14,9 @@
 //! | `collector` | threads, writing, what is reported |
 //! | `alert`, `board` | thresholds and their actions; the present state, for Prometheus |
 //! | `query` | periods at a bounded number of points |
+//! | `steps` | samples as functions of time, which can be added and put into bins |
+//! | `total` | sums of series; bins; days at a glance |
+//! | `bursts`, `correlation` | times above a threshold; how far two series go together |
 //! | `clock` | the only reader of the clocks here |
 
 #![forbid(unsafe_code)]
@@ -21,22 +24,29 @@
 mod agent;
 mod alert;
 mod board;
+mod bursts;
 mod clock;
 mod collector;
+mod correlation;
 mod ifmib;
 mod local;
 mod query;
 pub mod rates;
 pub mod registry;
 pub mod snmp;
+mod steps;
 mod target;
+mod total;
 
 pub use agent::{Agent, Offered, PortDescription, capacity_of};
 pub use alert::{Raised, State as AlertState};
 pub use board::{Board, TargetState};
+pub use bursts::{Burst, Bursts};
 pub use clock::{Bell, Moment};
 pub use collector::{MonitorError, Observer, Report, agent, base_of, run};
+pub use correlation::{Correlation, Lag, MOST_BINS, MOST_LAGS};
 pub use ifmib::{Offer, uptime};
 pub use local::local_ports;
 pub use query::{Archive, Curve, Gap, MOST_POINTS, Point, Query, Selection, bits_of};
 pub use registry::Registry;
+pub use total::{Day, Total, Unaddable};
