@@ -25,6 +25,7 @@
 //! | `calibrate`, `rates`, `queue_model`, `vcsim` | rates for a load; rates over time; cells at a queue; internetworks of circuits |
 //! | `monitor`, `metrics` | counters of links over months; the present state of long work as Prometheus text |
 //! | `verify` | workloads, run folders and stores of monitors read to their end |
+//! | `view` | folders of monitors, runs and sweeps: questions over HTTP, answered |
 //! | `json` | the version of answers |
 //! | `clock`, `parallel` | wall time, the only clock here; work on several threads |
 
@@ -64,6 +65,7 @@ mod sweep;
 pub mod targets;
 mod vcsim;
 pub mod verify;
+pub mod view;
 mod warning;
 pub mod workload;
 
