@@ -28,6 +28,7 @@ mod plot;
 mod settings;
 mod shared;
 mod sweep;
+mod view;
 
 pub use compare::Compare;
 pub use fit::{Fit, FittedModel};
@@ -41,6 +42,7 @@ pub use settings::Settings;
 pub use shared::{Capture, Form, GuestSide, Load};
 use shared::{seed, whole};
 pub use sweep::{RateOf, Sweep};
+pub use view::View;
 
 const TERMS_AND_EXIT_CODES: &str = "\
 Terms:
@@ -236,6 +238,16 @@ Examples:
     #[command(after_help = "\
 docs/guide/monitor.md shows how to set up a monitor.")]
     Monitor(Monitor),
+    /// Show monitors, runs and sweeps in the browser
+    #[command(after_help = "\
+It serves until Ctrl-C, and prints its link. docs/guide/view.md shows what the pages can do, and
+docs/reference/view-api.md what programs can ask.
+
+Examples:
+  flowloom view counters runs --open
+  flowloom view . --listen 127.0.0.1:8080
+  flowloom view /srv/flowloom --listen 0.0.0.0:8080 --host lab.example:8080 --token-file view.token")]
+    View(View),
     /// Compare runs with each other, or a replay with its original
     #[command(after_help = "\
 Examples:

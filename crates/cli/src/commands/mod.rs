@@ -35,6 +35,7 @@ pub mod schema;
 pub mod shell;
 pub mod sweep;
 pub mod verify;
+pub mod view;
 
 use std::path::PathBuf;
 

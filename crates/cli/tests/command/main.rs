@@ -54,5 +54,6 @@ mod terminals;
 mod threads;
 mod topology;
 mod verify;
+mod view;
 
 use flowloom_testkit::command as support;

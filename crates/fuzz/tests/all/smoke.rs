@@ -52,6 +52,7 @@ targets! {
     snmp: "snmp",
     registry: "registry",
     journal: "journal",
+    question: "question",
     prefix: "prefix",
     key: "key",
 }
