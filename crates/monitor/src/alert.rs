@@ -152,7 +152,7 @@ impl Alerts {
             let ended = ended.clone();
             let rule = Arc::clone(&rule);
             move || {
-                let run = (!rule.command.is_empty()).then(|| run(&rule.command, &raised)).unwrap_or(Ok(()));
+                let run = if rule.command.is_empty() { Ok(()) } else { run(&rule.command, &raised) };
                 let called = rule.url.as_ref().map_or(Ok(()), |url| call(url, &raised));
                 let _ = ended.send((rule.name.clone(), run.and(called).err()));
             }

@@ -46,6 +46,9 @@ struct SeriesState {
     total: u64,
 }
 
+/// A count of a target.
+type Count = fn(&TargetState) -> u64;
+
 impl Board {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -113,7 +116,7 @@ impl Board {
                 let _ = writeln!(text, "flowloom_target_up{{target=\"{}\"}} {}", label(&target.name), u8::from(is_up));
             }
         }
-        let counts: [(&str, &str, fn(&TargetState) -> u64); 3] = [
+        let counts: [(&str, &str, Count); 3] = [
             ("flowloom_target_questions_total", "Questions.", |target| target.asked),
             ("flowloom_target_failures_total", "Questions without an answer.", |target| target.failed),
             ("flowloom_target_late_total", "Questions left out because the one before took too long.", |t| t.late),

@@ -268,7 +268,7 @@ impl Archive {
 
 /// The level of which rows make points or intervals of a width.
 pub(crate) fn level_of(width_ns: u64) -> u64 {
-    let fits = |level: &&Level| width_ns >= level.width_ns() && width_ns % level.width_ns().max(1) == 0;
+    let fits = |level: &&Level| width_ns >= level.width_ns() && width_ns.is_multiple_of(level.width_ns().max(1));
     Level::ALL.iter().rev().find(fits).map_or(0, |level| level.width_ns())
 }
 

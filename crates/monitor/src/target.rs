@@ -374,8 +374,9 @@ fn amount(before: &[(u64, Width)], after: &[(u64, Width)], span_ns: u64, capacit
     if before.len() != after.len() || before.iter().zip(after).any(|(before, after)| before.1 != after.1) {
         return Err(Reason::Reset);
     }
-    let parts = before.iter().zip(after);
-    parts.map(|((before, width), (after, _))| counted(*before, *after, *width, span_ns, capacity)).sum()
+    before.iter().zip(after).try_fold(0u64, |sum, ((before, width), (after, _))| {
+        Ok(sum.saturating_add(counted(*before, *after, *width, span_ns, capacity)?))
+    })
 }
 
 #[cfg(test)]
@@ -586,5 +587,13 @@ mod tests {
         };
         story.answer_with(10, 500, vec![port(10, 7)]);
         assert_eq!(story.answer_with(20, 510, vec![port(20, 3)]), [sample(20, 10, 3)]);
+    }
+
+    #[test]
+    fn counters_that_add_up_to_more_than_any_do_not_wrap() {
+        let huge = |value: u64| vec![(value, Width::Bits64); 2];
+        let days = 86_400 * S;
+        assert_eq!(amount(&huge(0), &huge(u64::MAX), 30 * days, None), Ok(u64::MAX));
+        assert_eq!(amount(&huge(0), &huge(5), S, None), Ok(10));
     }
 }

@@ -255,8 +255,17 @@ impl End {
         }
     }
 
-    /// Takes what a segment that is no SYN tells of the offers of both ends, where the SYN of one was not seen.
+    /// Whether a segment carries timestamps although its sender's SYN did not offer them: the SYN was malformed or changed on its way, and
+    /// what is used counts.
+    pub fn belies_offers(&self, seen: &Seen) -> bool {
+        seen.timestamps.is_some() && self.timestamps == Some(false)
+    }
+
+    /// Takes what a segment that is no SYN tells of the offers of both ends, where the SYN of one was not seen or did not tell.
     pub fn note_options(&mut self, peer: &mut End, seen: &Seen) {
+        if self.belies_offers(seen) {
+            self.timestamps = None;
+        }
         let used = [
             (&mut self.sack, &mut peer.sack, seen.sack),
             (&mut self.timestamps, &mut peer.timestamps, seen.timestamps.is_some()),

@@ -375,7 +375,7 @@ impl Observer {
             }
         } else {
             own.window = own.window.max(seen.window);
-            if !own.syn || !peer.syn {
+            if !own.syn || !peer.syn || own.belies_offers(seen) {
                 own.note_options(peer, seen);
             }
         }

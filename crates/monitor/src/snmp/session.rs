@@ -75,6 +75,9 @@ pub struct Session {
     request: i32,
 }
 
+/// How a question about some names is asked.
+type Question<'q> = dyn for<'a> Fn(&'a mut SyncSession, &[&WireOid<'_>]) -> Result<snmp2::Pdu<'a>, Wire> + 'q;
+
 impl Session {
     /// One with a target at these addresses. Nothing is sent yet.
     pub fn new(access: Access, addresses: Vec<String>, timeout: std::time::Duration, retries: u32) -> Session {
@@ -159,7 +162,7 @@ impl Session {
 
     fn ask(
         &mut self,
-        question: &dyn for<'a> Fn(&'a mut SyncSession, &[&WireOid<'_>]) -> Result<snmp2::Pdu<'a>, Wire>,
+        question: &Question<'_>,
         names: &[Oid],
         visit: &mut dyn FnMut(&[u8], Value),
     ) -> Result<Moment, Trouble> {
@@ -185,7 +188,7 @@ impl Session {
     /// Asks once, at the current address.
     fn once(
         &mut self,
-        question: &dyn for<'a> Fn(&'a mut SyncSession, &[&WireOid<'_>]) -> Result<snmp2::Pdu<'a>, Wire>,
+        question: &Question<'_>,
         names: &[&WireOid<'_>],
         visit: &mut dyn FnMut(&[u8], Value),
     ) -> Result<Moment, Trouble> {

@@ -10,7 +10,7 @@ use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_core::wire::{Decoder, Parsed};
 use flowloom_core::workload::{ConnectionVector, Pattern, Side};
-use flowloom_sim::Config;
+use flowloom_sim::{AsCaptured, Config};
 use flowloom_store::capture::{self, Captures, Input};
 
 fn captures() -> Option<Vec<PathBuf>> {
@@ -42,7 +42,9 @@ fn exchanges_of_real_connections_come_back() {
     let Some(files) = captures() else { return };
     let mut config = Config::new(Rate::UNLIMITED, Config::MAX_WINDOW);
     config.replay = ReplayModel::with_waits(Waits::CORRECTED);
-    let (mut sequential, mut waits, mut concurrent) = (0, 0, 0);
+    // Small segments are held back only if they are small in the original, too: timestamps take room in each.
+    config.classes[0].as_captured = AsCaptured::ALL;
+    let (mut sequential, mut waits, mut concurrent, mut held_back) = (0, 0, 0, 0);
     for file in files {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let vectors = extract(&file);
@@ -62,7 +64,7 @@ fn exchanges_of_real_connections_come_back() {
             sequential += 1;
             let sizes = |vector: &ConnectionVector| vector.adus.iter().map(|a| (a.side, a.bytes)).collect::<Vec<_>>();
             assert_eq!(sizes(original), sizes(monitor), "{what}");
-            for (meant, seen) in original.adus.iter().zip(&monitor.adus) {
+            for (number, (meant, seen)) in original.adus.iter().zip(&monitor.adus).enumerate() {
                 if let (Some(wait), Some(seen)) = (meant.wait, seen.wait) {
                     waits += 1;
                     let off = wait.saturating_sub(seen).max(seen.saturating_sub(wait));
@@ -74,11 +76,18 @@ fn exchanges_of_real_connections_come_back() {
                         Some(_) => Duration::ZERO,
                     };
                     let allowed = Duration::from_micros(1) + assumed;
+                    // An end that holds small segments back began its next ADU with one, which waits for a delayed acknowledgement more.
+                    let next = original.adus.get(number + 1).is_some_and(|next| next.side == meant.side);
+                    if off > allowed && seen > wait && next && original.ends[meant.side].nagle == Some(true) {
+                        held_back += 1;
+                        continue;
+                    }
                     assert!(off <= allowed || impossible, "{what}: {seen} instead of {wait}");
                 }
             }
         }
     }
     println!("{sequential} sequential connections with {waits} waits, {concurrent} concurrent ones");
+    assert!(held_back <= 3, "{held_back} waits were prolonged by Nagle's algorithm");
     assert!(sequential > 1_400 && waits > 50_000 && concurrent > 200, "the captures are all there");
 }

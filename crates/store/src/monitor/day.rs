@@ -227,6 +227,8 @@ pub(super) fn clean(root: &Path, day: u64) -> Result<(), FileError> {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
 
     #[test]
@@ -263,6 +265,6 @@ mod tests {
         for name in ["minutes-3-12.parquet", "x-00000003-00000012.parquet", "minutes-00000012-00000003.parquet"] {
             assert_eq!(Table::of(name), None);
         }
-        assert!(covers(&[table.clone()], 3) && !covers(&[table], 13));
+        assert!(covers(slice::from_ref(&table), 3) && !covers(slice::from_ref(&table), 13));
     }
 }

@@ -188,7 +188,7 @@ fn a_folder_with_other_things_is_left_alone() {
     let refused = MonitorWriter::open(folder.path(), options(), START).map(drop).unwrap_err();
     assert!(refused.to_string().contains("is no store of a monitor"), "{refused}");
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert_eq!(left, [notes.clone()]);
+    assert_eq!(left, std::slice::from_ref(&notes));
     // One that was killed while it began is gone on with.
     fs::remove_file(notes).unwrap();
     drop(MonitorWriter::open(folder.path(), options(), START).unwrap());

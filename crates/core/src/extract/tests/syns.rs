@@ -131,3 +131,22 @@ fn timestamps_tell_that_the_last_syn_was_answered() {
     };
     assert_eq!([transit(false), transit(true)], [Some(8), Some(49)]);
 }
+
+/// A SYN/ACK without timestamps, or whose option for them was broken, and segments that carry them.
+#[test]
+fn timestamps_that_are_used_were_offered() {
+    let offered = |uses: bool| {
+        let mut t = Transcript::new();
+        t.tick = MS;
+        t.flags(0, I, 0, 0, 0, Flags::SYN);
+        t.tick = 0;
+        t.flags(40_000, A, 0, 1, 0, SYN_ACK);
+        t.tick = if uses { MS } else { 0 };
+        t.i(50_000, 1, 1, 300);
+        t.a(90_000, 1, 301, 500);
+        let ends = t.finish().1.ends;
+        [ends.initiator.timestamps, ends.acceptor.timestamps]
+    };
+    assert_eq!(offered(true), [Some(true), Some(true)]);
+    assert_eq!(offered(false), [Some(true), Some(false)]);
+}
