@@ -88,6 +88,8 @@ rest-test:
 browser-test: $(FLOWLOOM)
 	$(call build_example,flowloom-report,made_up_reports)
 	@tests/report_browser.sh $(FLOWLOOM) $(BUILT)/examples/made_up_reports
+	$(call build_example,flowloom-view,made_up_folders)
+	@tests/view_browser.sh $(FLOWLOOM) $(BUILT)/examples/made_up_folders
 
 validate:
 	$(CARGO) run --release --locked -p flowloom-validate

@@ -29,6 +29,7 @@ mod settings;
 mod shared;
 mod shell;
 mod sweep;
+mod view;
 mod watch;
 
 pub use compare::Compare;
@@ -44,6 +45,7 @@ pub use shared::{Capture, Form, GuestSide, Load};
 use shared::{Watching, seed, whole};
 pub use shell::Shell;
 pub use sweep::{RateOf, Sweep};
+pub use view::View;
 pub use watch::Watch;
 
 const TERMS_AND_EXIT_CODES: &str = "\
@@ -252,6 +254,16 @@ Examples:
   flowloom watch runs/campus.partial-x3Vq9Z --stop
   flowloom watch --json | jq '.runs[].observation.verdict'")]
     Watch(Watch),
+    /// Show monitors, runs and sweeps in the browser
+    #[command(after_help = "\
+It serves until Ctrl-C, and prints its link. docs/guide/view.md shows what the pages can do, and
+docs/reference/view-api.md what programs can ask.
+
+Examples:
+  flowloom view counters runs --open
+  flowloom view . --listen 127.0.0.1:8080
+  flowloom view /srv/flowloom --listen 0.0.0.0:8080 --host lab.example:8080 --token-file view.token")]
+    View(View),
     /// Compare runs with each other, or a replay with its original
     #[command(after_help = "\
 Examples:

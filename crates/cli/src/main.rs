@@ -89,6 +89,7 @@ fn main() -> ExitCode {
             MonitorCommand::List(args) => commands::monitor::list(args, manner(args.form)),
             MonitorCommand::Show(args) => commands::monitor::show(args, manner(args.form)),
         },
+        Command::View(args) => commands::view::run(args, manner(args::Form { json: false, json_stream: false })),
         Command::Report(args) => commands::report::run(args, manner(args::Form { json: false, json_stream: false })),
         Command::Plot(args) => commands::plot::run(args, manner(args.form)),
         Command::Watch(args) => commands::watch::run(args, manner(args.form)),

@@ -11,6 +11,7 @@ use flowloom_report::replications::worst_of_seeds;
 use flowloom_report::worst::WorstVerdict;
 use flowloom_report::{Run, Variant};
 use flowloom_store::results::{Results, may_be};
+use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::results::{load_adus, load_replications, load_variants};
@@ -29,6 +30,38 @@ pub struct Compared {
 }
 
 impl Compared {
+    /// As `compare --json` prints it (`docs/reference/json.md`).
+    pub fn json(&self) -> Value {
+        let mut object = json!({
+            "confidence": self.options.confidence,
+            "correction": self.options.correction,
+            "comparisons": self.comparisons,
+        });
+        if let Some(found) = &self.rules {
+            object["rules"] = json!(found);
+        }
+        if let Some(cause) = &self.apart.bytes {
+            object["other_bytes"] = json!(cause);
+        }
+        if let Some(cause) = &self.apart.parts {
+            object["other_parts"] = json!(cause);
+        }
+        object
+    }
+
+    /// Gives runs other names, where `name` has one for that of a run.
+    pub(crate) fn rename(&mut self, name: &dyn Fn(&str) -> Option<String>) {
+        let rename = |known: &mut String| {
+            if let Some(name) = name(known) {
+                *known = name;
+            }
+        };
+        for comparison in &mut self.comparisons {
+            rename(&mut comparison.reference);
+            rename(&mut comparison.other);
+        }
+    }
+
     /// Whether a rule fails; without rules, whether a comparison says different. Of a replay under other conditions than its original's that
     /// is no failure: it is what the change makes.
     pub fn fails(&self) -> bool {

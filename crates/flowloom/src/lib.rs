@@ -26,6 +26,7 @@
 //! | `monitor`, `metrics` | counters of links over months; the present state of long work as Prometheus text |
 //! | `store::running` | runs while they go on, for other processes |
 //! | `verify` | workloads, run folders and stores of monitors read to their end |
+//! | `view` | folders of monitors, runs and sweeps: questions over HTTP, answered |
 //! | `json` | the version of answers |
 //! | `clock`, `parallel` | wall time, the only clock here; work on several threads |
 
@@ -65,6 +66,7 @@ mod sweep;
 pub mod targets;
 mod vcsim;
 pub mod verify;
+pub mod view;
 mod warning;
 pub mod workload;
 

@@ -21,6 +21,7 @@ mod seeds;
 mod stored;
 mod tables;
 mod text;
+mod view;
 mod wire;
 
 pub use capture::extract;
@@ -155,6 +156,7 @@ pub const TARGETS: &[Target] = &[
     },
     Target { name: "journal", entry: monitor::journal, seeds: seeds::monitor::journals, shared: None, smoke: 20_000 },
     Target { name: "running", entry: monitor::running, seeds: seeds::monitor::running, shared: None, smoke: 20_000 },
+    Target { name: "question", entry: view::question, seeds: seeds::view::questions, shared: None, smoke: 40_000 },
     Target { name: "prefix", entry: text::prefix, seeds: seeds::texts::prefixes, shared: None, smoke: 20_000 },
     Target { name: "key", entry: stored::key, seeds: seeds::texts::keys, shared: None, smoke: 4_000 },
 ];

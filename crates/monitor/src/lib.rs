@@ -17,6 +17,9 @@
 //! | `metric`, `otlp` | metrics, and their form for Prometheus; metrics pushed to a collector |
 //! | `http` | calls to other programs |
 //! | `query` | periods at a bounded number of points |
+//! | `steps` | samples as functions of time, which can be added and put into bins |
+//! | `total` | sums of series; bins; days at a glance |
+//! | `bursts`, `correlation` | times above a threshold; how far two series go together |
 //! | `clock` | the only reader of the clocks here |
 
 #![forbid(unsafe_code)]
@@ -24,8 +27,10 @@
 mod agent;
 mod alert;
 mod board;
+mod bursts;
 mod clock;
 mod collector;
+mod correlation;
 mod http;
 mod ifmib;
 mod local;
@@ -36,13 +41,17 @@ pub mod rates;
 pub mod registry;
 mod runs;
 pub mod snmp;
+mod steps;
 mod target;
+mod total;
 
 pub use agent::{Agent, Offered, PortDescription, capacity_of};
 pub use alert::{Raised, State as AlertState};
 pub use board::{Board, TargetState};
+pub use bursts::{Burst, Bursts};
 pub use clock::{Bell, Moment};
 pub use collector::{MonitorError, Observer, Report, agent, base_of, run};
+pub use correlation::{Correlation, Lag, MOST_BINS, MOST_LAGS};
 pub use ifmib::{Offer, uptime};
 pub use local::local_ports;
 pub use metric::{MetricKind, Metrics, Number, PrometheusText};
@@ -50,3 +59,4 @@ pub use otlp::{PushNews, PushOptions, Pusher};
 pub use query::{Archive, Curve, Gap, MOST_POINTS, Point, Query, Selection, bits_of};
 pub use registry::Registry;
 pub use runs::Runs;
+pub use total::{Day, Total, Unaddable};

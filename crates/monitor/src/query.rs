@@ -5,6 +5,7 @@
 //! whole rows, so that its mean is exact. What a sample is of ends with its time; it belongs to the point in which it ends (methods C.6).
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 
 use flowloom_store::FileError;
@@ -18,6 +19,9 @@ use crate::target::{ANSWERS, OWN};
 
 /// Points of an answer at most.
 pub const MOST_POINTS: usize = 100_000;
+
+/// A day in nanoseconds.
+const DAY_NS: u64 = 24 * Level::Hours.width_ns();
 
 /// What to ask of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +72,20 @@ pub struct Point {
     pub covered_ns: u64,
     /// How many samples it is of.
     pub samples: u64,
+}
+
+impl Point {
+    pub(crate) fn of(start_ns: u64, row: &LevelRow) -> Point {
+        let LevelRow { least, mean, most, covered_ns, samples, .. } = *row;
+        Point { start_ns, least, mean, most, covered_ns, samples }
+    }
+
+    /// What was counted in the time that is known.
+    pub(crate) fn amount(&self) -> u64 {
+        let amount = u128::from(self.mean) * u128::from(self.covered_ns);
+        let per_unit = u128::from(MILLIONTHS) * 1_000_000_000;
+        u64::try_from((amount + per_unit / 2) / per_unit).unwrap_or(u64::MAX)
+    }
 }
 
 /// A time in which rates are unknown.
@@ -140,12 +158,38 @@ impl Archive {
         Ok(series)
     }
 
+    pub(crate) fn reader(&self) -> &MonitorReader {
+        &self.reader
+    }
+
     /// The days that have samples, as times of their beginnings.
     ///
     /// # Errors
     /// It cannot be read.
     pub fn days(&self) -> Result<Vec<u64>, FileError> {
         self.reader.days()
+    }
+
+    /// The time that `series` have something of, to the hour; `None` if there is nothing. It looks at the first and the last day.
+    ///
+    /// # Errors
+    /// The store is damaged or cannot be read.
+    pub fn extent(&self, series: &[Series]) -> Result<Option<Range<u64>>, FileError> {
+        let wanted: Vec<Wanted> = series.iter().map(Wanted::from).collect();
+        let days = self.days()?;
+        let (first, last) = (days.first().copied().unwrap_or(0), days.last().copied().unwrap_or(0));
+        let mut found: Option<Range<u64>> = None;
+        let mut take = |piece: Piece| {
+            let start =
+                if piece.width_ns == 0 { piece.at_ns.saturating_sub(piece.row.covered_ns) } else { piece.at_ns };
+            // The journal may have times behind the last day.
+            let end = piece.at_ns + piece.width_ns.max(1);
+            found = Some(found.take().map_or(start..end, |known| known.start.min(start)..known.end.max(end)));
+        };
+        let coarse = Level::Hours.width_ns();
+        self.reader.read(&wanted, first..first.saturating_add(DAY_NS), coarse, &mut take)?;
+        self.reader.read(&wanted, last..i64::MAX as u64, coarse, &mut take)?;
+        Ok(found)
     }
 
     /// Each of `series` in the period of `query`.
@@ -200,7 +244,7 @@ impl Archive {
     }
 
     /// The gaps of each of `series`: its own, and those of its target.
-    fn gaps(&self, series: &[Series], query: &Query) -> Result<Vec<Vec<Gap>>, FileError> {
+    pub(crate) fn gaps(&self, series: &[Series], query: &Query) -> Result<Vec<Vec<Gap>>, FileError> {
         let all = self.reader.series()?;
         let of_target = |one: &Series| {
             let is_whole = |other: &&Series| {
@@ -223,13 +267,13 @@ impl Archive {
 }
 
 /// The level of which rows make points or intervals of a width.
-fn level_of(width_ns: u64) -> u64 {
+pub(crate) fn level_of(width_ns: u64) -> u64 {
     let fits = |level: &&Level| width_ns >= level.width_ns() && width_ns.is_multiple_of(level.width_ns().max(1));
     Level::ALL.iter().rev().find(fits).map_or(0, |level| level.width_ns())
 }
 
 /// The width of the points of a query: whole rows of the coarsest level that fits.
-fn width(query: &Query) -> u64 {
+pub(crate) fn width(query: &Query) -> u64 {
     let period = query.to_ns.saturating_sub(query.from_ns).max(1);
     let points = query.points.clamp(1, MOST_POINTS) as u64;
     let least = period.div_ceil(points);
@@ -255,28 +299,16 @@ impl Sum {
     }
 
     fn curve(mut self, series: Series, width_ns: u64, gaps: Vec<Gap>) -> Curve {
-        let point = |(start_ns, row): (u64, &LevelRow)| Point {
-            start_ns,
-            least: row.least,
-            mean: row.mean,
-            most: row.most,
-            covered_ns: row.covered_ns,
-            samples: row.samples,
-        };
-        let points: Vec<Point> = self.points.iter().map(|(start, row)| point((*start, row))).collect();
-        let first = points.first().map(|point| point.start_ns);
-        let whole = first.map(|start| point((start, &self.whole)));
-        let amount = u128::from(self.whole.mean) * u128::from(self.whole.covered_ns);
-        let per_unit = u128::from(MILLIONTHS) * 1_000_000_000;
-        let amount = (series.kind == Kind::Counter && whole.is_some())
-            .then(|| u64::try_from((amount + per_unit / 2) / per_unit).unwrap_or(u64::MAX));
+        let points: Vec<Point> = self.points.iter().map(|(start, row)| Point::of(*start, row)).collect();
+        let whole = points.first().map(|point| Point::of(point.start_ns, &self.whole));
+        let amount = (series.kind == Kind::Counter).then(|| whole.map(|whole| whole.amount())).flatten();
         let p95 = percentile(&mut self.means, 95);
         Curve { series, width_ns, points, whole, amount, p95, percentile_ns: self.percentile_ns, gaps }
     }
 }
 
 /// The smallest value that at least `percent` of `values` do not exceed (methods C.7).
-fn percentile(values: &mut [u64], percent: u64) -> Option<u64> {
+pub(crate) fn percentile(values: &mut [u64], percent: u64) -> Option<u64> {
     let rank = (values.len() as u64 * percent).div_ceil(100).max(1) as usize;
     if values.is_empty() {
         return None;

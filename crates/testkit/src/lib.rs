@@ -3,6 +3,7 @@
 //! - [`command`]: captures, and the command run on them
 //! - [`earlier`]: stored files of an earlier version
 //! - [`flows`]: export messages of NetFlow and IPFIX
+//! - [`monitor`]: stores of monitors that never ran
 //! - [`recipes`]: the commands of `docs/recipes`
 //! - [`reports`]: run folders of runs that did not happen
 //!
@@ -11,5 +12,6 @@
 pub mod command;
 pub mod earlier;
 pub mod flows;
+pub mod monitor;
 pub mod recipes;
 pub mod reports;

@@ -33,21 +33,7 @@ pub fn run(args: &args::Compare, manner: Manner) -> Result<Exit, Error> {
     }
     compared.apart.warnings().for_each(|(cause, remedy)| manner.warn(cause, Some(remedy)));
     if args.json {
-        let mut object = json!({
-            "confidence": compared.options.confidence,
-            "correction": compared.options.correction,
-            "comparisons": compared.comparisons,
-        });
-        if let Some(found) = &compared.rules {
-            object["rules"] = json!(found);
-        }
-        if let Some(cause) = &compared.apart.bytes {
-            object["other_bytes"] = json!(cause);
-        }
-        if let Some(cause) = &compared.apart.parts {
-            object["other_parts"] = json!(cause);
-        }
-        output::json(&object)?;
+        output::json(&compared.json())?;
     } else if !manner.quiet && !manner.gives_way {
         let mut said = text::comparison_text(&compared.comparisons, output::colour());
         if let Some(found) = &compared.rules {

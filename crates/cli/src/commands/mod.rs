@@ -35,6 +35,7 @@ pub mod schema;
 pub mod shell;
 pub mod sweep;
 pub mod verify;
+pub mod view;
 pub mod watch;
 
 use std::path::PathBuf;

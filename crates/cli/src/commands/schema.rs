@@ -1,6 +1,7 @@
 //! `flowloom schema`: the JSON Schema of experiments, of registries, or of an answer, made from the document that describes it for people.
 //!
-//! `docs/reference/json.md` is the one place where fields are listed, and tests hold it against what commands print; so the schema cannot say anything else.
+//! `docs/reference/json.md` and `docs/reference/view-api.md` are the places where fields are listed, and tests hold them against what commands
+//! print and `flowloom view` answers; so the schema cannot say anything else.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +10,8 @@ use crate::{args, output};
 use flowloom::json::JSON_VERSION;
 use flowloom::{Error, experiment, nearest, registry_schema};
 
-const DOCUMENT: &str = include_str!("../../../../docs/reference/json.md");
+const DOCUMENT: &str =
+    concat!(include_str!("../../../../docs/reference/json.md"), include_str!("../../../../docs/reference/view-api.md"));
 
 /// A table of fields: the heading above it, and (field, type, meaning).
 struct Section<'a> {
@@ -206,7 +208,7 @@ mod tests {
     fn every_answer_has_a_schema_that_is_whole() {
         let sections = sections(DOCUMENT);
         let wholes: Vec<_> = sections.iter().filter(|section| section.is_whole).collect();
-        for name in ["extract", "run", "compare", "interval", "end"] {
+        for name in ["extract", "run", "compare", "interval", "end", "view period", "view map"] {
             assert!(wholes.iter().any(|section| section.name == name), "{name}");
         }
         for section in wholes {

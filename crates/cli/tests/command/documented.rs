@@ -1,10 +1,12 @@
-//! `docs/reference/json.md` lists every field that commands print as JSON, and nothing else.
+//! `docs/reference/json.md` and `docs/reference/view-api.md` list every field that commands print and `flowloom view` answers as JSON, and
+//! nothing else.
 
 use serde_json::Value;
 
 use crate::support::{Bench, Traffic, mixed};
 
-const DOCUMENT: &str = include_str!("../../../../docs/reference/json.md");
+const DOCUMENT: &str =
+    concat!(include_str!("../../../../docs/reference/json.md"), include_str!("../../../../docs/reference/view-api.md"));
 
 /// (path, type) of the fields of the document's section `name`.
 fn fields(name: &str) -> Vec<(&'static str, &'static str)> {
@@ -15,7 +17,7 @@ fn fields(name: &str) -> Vec<(&'static str, &'static str)> {
         .filter_map(|row| row.split_once("` | "))
         .map(|(path, rest)| (path, rest.split(" |").next().unwrap()))
         .collect();
-    assert!(!fields.is_empty(), "docs/reference/json.md has no section \"{name}\"");
+    assert!(!fields.is_empty(), "docs/reference has no section \"{name}\"");
     fields
 }
 

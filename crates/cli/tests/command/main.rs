@@ -54,6 +54,7 @@ mod terminals;
 mod threads;
 mod topology;
 mod verify;
+mod view;
 mod watch;
 
 use flowloom_testkit::command as support;

@@ -7,3 +7,4 @@ pub mod monitor;
 pub mod packets;
 pub mod stored;
 pub mod texts;
+pub mod view;

@@ -53,6 +53,7 @@ targets! {
     registry: "registry",
     journal: "journal",
     running: "running",
+    question: "question",
     prefix: "prefix",
     key: "key",
 }

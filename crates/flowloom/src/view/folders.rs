@@ -1,0 +1,136 @@
+//! What is in a folder and below it. Symbolic links are not followed, so that nothing outside is found.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::results::SWEEP_FILE;
+
+/// Folders below folders, at most.
+const MOST_DEPTH: usize = 8;
+
+/// Entries that are looked at in all, at most.
+const MOST_ENTRIES: usize = 200_000;
+
+/// What a folder or file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FolderKind {
+    /// The store of a monitor.
+    Monitor,
+    /// A run, or several seeds of one.
+    Run,
+    /// A sweep.
+    Sweep,
+    /// A TOML file that may be the registry of a monitor.
+    Registry,
+    /// A file of notes.
+    Notes,
+}
+
+/// Something that was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Folder {
+    /// What questions call it.
+    pub id: String,
+    /// What people call it: its path below the folder that was given.
+    pub name: String,
+    /// What it is.
+    pub kind: FolderKind,
+    /// Where it is.
+    #[serde(skip)]
+    pub path: PathBuf,
+}
+
+/// What was found, by its id.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    pub(super) folders: BTreeMap<String, Folder>,
+    /// Why the list is not complete, where it is not.
+    pub(super) problems: Vec<String>,
+}
+
+impl Found {
+    /// Looks through `roots`.
+    ///
+    /// # Errors
+    /// One of them cannot be read, or is no folder.
+    pub(super) fn below(roots: &[PathBuf]) -> Result<Found, Error> {
+        let mut found = Found::default();
+        let mut left = MOST_ENTRIES;
+        for (number, root) in roots.iter().enumerate() {
+            let entries = fs::read_dir(root).map_err(|error| Error::of_file(root, &error))?;
+            drop(entries);
+            found.look(root, &number.to_string(), &base_name(root), 0, &mut left);
+        }
+        if left == 0 {
+            found
+                .problems
+                .push(format!("there are more than {MOST_ENTRIES} files and folders: not all were looked at"));
+        }
+        Ok(found)
+    }
+
+    fn look(&mut self, path: &Path, id: &str, name: &str, depth: usize, left: &mut usize) {
+        if let Some(kind) = kind_of(path) {
+            self.enter(id, name, kind, path);
+            return;
+        }
+        let Ok(entries) = fs::read_dir(path) else {
+            self.problems.push(format!("{name} cannot be read"));
+            return;
+        };
+        let mut entries: Vec<_> = entries.filter_map(Result::ok).take(*left).collect();
+        *left -= entries.len();
+        entries.sort_by_key(|entry| entry.file_name());
+        for entry in entries {
+            let Ok(kind) = entry.file_type() else { continue };
+            let file = entry.file_name().to_string_lossy().into_owned();
+            if file.starts_with('.') {
+                continue;
+            }
+            let below = |known: &str| format!("{known}/{file}");
+            // Names are of what is below the folder that was given.
+            let name = if depth == 0 { file.clone() } else { below(name) };
+            if kind.is_dir() && depth < MOST_DEPTH {
+                self.look(&entry.path(), &below(id), &name, depth + 1, left);
+            } else if kind.is_file() && file == NOTES_FILE {
+                self.enter(&below(id), &name, FolderKind::Notes, &entry.path());
+            } else if kind.is_file() && file.ends_with(".toml") {
+                self.enter(&below(id), &name, FolderKind::Registry, &entry.path());
+            }
+        }
+    }
+
+    fn enter(&mut self, id: &str, name: &str, kind: FolderKind, path: &Path) {
+        let folder = Folder { id: id.to_owned(), name: name.to_owned(), kind, path: path.to_owned() };
+        self.folders.insert(id.to_owned(), folder);
+    }
+
+    /// Those of a kind.
+    pub(super) fn of(&self, kind: FolderKind) -> impl Iterator<Item = &Folder> {
+        self.folders.values().filter(move |folder| folder.kind == kind)
+    }
+}
+
+/// The file of notes, by its name.
+pub(super) const NOTES_FILE: &str = "notes.toml";
+
+/// What a folder is, by the file that makes it that.
+fn kind_of(path: &Path) -> Option<FolderKind> {
+    let has = |name: &str| fs::symlink_metadata(path.join(name)).is_ok_and(|found| found.is_file());
+    if has(flowloom_store::monitor::CATALOGUE_FILE) {
+        return Some(FolderKind::Monitor);
+    }
+    if has(SWEEP_FILE) {
+        return Some(FolderKind::Sweep);
+    }
+    (has("run.json") || has("index.json")).then_some(FolderKind::Run)
+}
+
+fn base_name(root: &Path) -> String {
+    root.file_name().map_or_else(|| root.display().to_string(), |name| name.to_string_lossy().into_owned())
+}

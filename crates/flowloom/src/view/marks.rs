@@ -1,0 +1,49 @@
+//! Runs and notes as periods of time.
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::runs::RunCard;
+
+/// What a mark is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum MarkKind {
+    Run,
+    LabRun,
+    Note,
+}
+
+/// A period on the time line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Mark {
+    pub(super) kind: MarkKind,
+    pub(super) name: String,
+    pub(super) from_ns: u64,
+    pub(super) to_ns: u64,
+    /// The run it is of.
+    pub(super) run: Option<String>,
+    pub(super) text: String,
+    pub(super) tags: Vec<String>,
+}
+
+impl Mark {
+    /// That of a run whose time is known.
+    pub(super) fn of_run(card: &RunCard) -> Option<Mark> {
+        Some(Mark {
+            kind: if card.driver == "lab" { MarkKind::LabRun } else { MarkKind::Run },
+            name: card.name.clone(),
+            from_ns: card.from_ns?,
+            to_ns: card.to_ns?,
+            run: Some(card.id.clone()),
+            text: card.network.clone(),
+            tags: card.tags.clone(),
+        })
+    }
+
+    /// Whether it lies in a period, in part at least.
+    pub(super) fn is_in(&self, period: &Range<u64>) -> bool {
+        self.from_ns < period.end && self.to_ns >= period.start
+    }
+}

@@ -1,0 +1,29 @@
+//! What `flowloom view` shows: monitors, runs, sweeps and notes in some folders, as answers to questions over HTTP
+//! (`docs/reference/view-api.md`). Nothing here speaks HTTP, and nothing is written.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `question` | what can be asked: the path and query of a URL, with bounds |
+//! | `shelf` | folders, found again when they change; a question answered |
+//! | `folders` | what is in a folder and below it, symbolic links left out |
+//! | `series` | periods, days, correlations and bursts of a monitor |
+//! | `map` | sites and links at a time, with their load |
+//! | `runs` | runs: what a list shows of each; search |
+//! | `notes` | `notes.toml`: periods and tags that people write |
+//! | `marks` | runs and notes as periods of time |
+
+mod folders;
+mod map;
+mod marks;
+mod notes;
+mod question;
+mod runs;
+mod series;
+mod shelf;
+
+pub use folders::{Folder, FolderKind};
+pub use question::{MOST_POINTS, MOST_RUNS, MOST_SERIES, Question, Span};
+pub use shelf::{Answer, Shelf};
+
+#[cfg(test)]
+mod tests;

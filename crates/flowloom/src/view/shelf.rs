@@ -1,0 +1,348 @@
+//! Folders, found again when they change, and questions about them answered.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use flowloom_monitor::registry::Registry;
+use flowloom_monitor::{Archive, Query};
+use flowloom_report::compare::Options;
+use flowloom_store::monitor::{Series, is_written};
+use serde::Serialize;
+use serde_json::json;
+
+use super::folders::{Folder, FolderKind, Found};
+use super::map;
+use super::marks::{Mark, MarkKind};
+use super::notes::{self, Note};
+use super::question::{Question, Span};
+use super::runs::{RunCard, order, words};
+use super::series::Asked;
+use crate::clock::Stopwatch;
+use crate::error::Error;
+use crate::json::versioned;
+use crate::monitor::{History, Registered, history_csv};
+use crate::results::REPORT_FILE;
+use crate::sweep::load_sweep;
+
+/// How long what was found counts as found, in nanoseconds.
+const FRESH_NS: u64 = 2_000_000_000;
+
+/// Marks and runs of an answer at most.
+const MOST_LISTED: usize = 2_000;
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// A JSON object.
+    Json(Vec<u8>),
+    /// Comma-separated values.
+    Csv(String),
+    /// A report: an HTML page that someone else may have written.
+    Report(Vec<u8>),
+    /// There is nothing of this name.
+    Nothing(String),
+}
+
+/// What `flowloom view` shows.
+pub struct Shelf {
+    roots: Vec<PathBuf>,
+    found: Mutex<Option<(Stopwatch, Arc<Found>)>>,
+    cards: Mutex<BTreeMap<PathBuf, (Stamp, Arc<RunCard>)>>,
+    stores: Mutex<BTreeMap<PathBuf, (Stopwatch, Arc<Store>)>>,
+}
+
+/// What tells whether a folder was written again.
+type Stamp = (Option<SystemTime>, Option<SystemTime>);
+
+/// A store that was looked at.
+struct Store {
+    archive: Archive,
+    series: Vec<Series>,
+}
+
+impl Store {
+    fn asked(&self) -> Asked<'_> {
+        Asked { archive: &self.archive, series: &self.series }
+    }
+}
+
+impl Shelf {
+    /// Looks at `folders` and what is below them.
+    ///
+    /// # Errors
+    /// One of them cannot be read.
+    pub fn open(folders: &[PathBuf]) -> Result<Shelf, Error> {
+        let real = |folder: &PathBuf| fs::canonicalize(folder).map_err(|error| Error::of_file(folder, &error));
+        let roots = folders.iter().map(real).collect::<Result<Vec<PathBuf>, Error>>()?;
+        let shelf = Shelf {
+            roots,
+            found: Mutex::new(None),
+            cards: Mutex::new(BTreeMap::new()),
+            stores: Mutex::new(BTreeMap::new()),
+        };
+        shelf.found()?;
+        Ok(shelf)
+    }
+
+    /// What there is.
+    ///
+    /// # Errors
+    /// A folder can no longer be read.
+    pub fn folders(&self) -> Result<Vec<Folder>, Error> {
+        Ok(self.found()?.folders.values().cloned().collect())
+    }
+
+    /// Answers a question.
+    ///
+    /// # Errors
+    /// It cannot be answered: of kind [`Usage`](crate::ErrorKind::Usage) if it is wrong, else what was asked for is damaged or cannot
+    /// be read.
+    pub fn answer(&self, question: &Question) -> Result<Answer, Error> {
+        match question {
+            Question::Folders => self.told_folders(),
+            Question::Monitor { monitor } => {
+                self.of_monitor(monitor, |store, path| json_of(&store.asked().monitored(is_written(path))?))
+            }
+            Question::Period { span, points, percentile_ns, sum, csv } => self.of_span(span, |store| {
+                let (from_ns, to_ns) = (span.period_ns.start, span.period_ns.end);
+                let query = Query { from_ns, to_ns, points: *points, percentile_ns: *percentile_ns };
+                if *csv {
+                    let history = History { from_ns, to_ns, curves: store.asked().curves(span, &query)? };
+                    return history_csv(&history).map(Answer::Csv);
+                }
+                json_of(&store.asked().period(span, &query, *sum)?)
+            }),
+            Question::Days { span, offset_ns } => {
+                self.of_span(span, |store| json_of(&store.asked().days(span, *offset_ns)?))
+            }
+            Question::Correlation { span, width_ns, lags } => {
+                self.of_span(span, |store| json_of(&store.asked().correlation(span, *width_ns, *lags)?))
+            }
+            Question::Bursts { span, above } => {
+                self.of_span(span, |store| json_of(&store.asked().bursts(span, *above)?))
+            }
+            Question::Marks { period_ns } => self.marks(period_ns),
+            Question::Map { registry, monitor, period_ns, at_ns } => self.map(registry, monitor, period_ns, *at_ns),
+            Question::Runs { search, tag } => self.runs(search, tag.as_deref()),
+            Question::Run { run } => {
+                let Some(folder) = self.find(run, FolderKind::Run)? else { return Ok(nothing("run", run)) };
+                json_of(&json!({ "run": *self.card(&folder), "experiment": self.card(&folder).experiment }))
+            }
+            Question::Compare { runs } => self.compare(runs),
+            Question::Sweep { sweep } => {
+                let Some(folder) = self.find(sweep, FolderKind::Sweep)? else { return Ok(nothing("sweep", sweep)) };
+                let (_, answer) = load_sweep(&folder.path)?;
+                let has_report = is_file(&folder.path.join(REPORT_FILE));
+                json_of(&json!({ "id": folder.id, "name": folder.name, "has_report": has_report, "answer": answer }))
+            }
+            Question::Report { folder } => self.report(folder),
+        }
+    }
+
+    fn found(&self) -> Result<Arc<Found>, Error> {
+        let mut known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((since, found)) = &*known
+            && since.nanos() < FRESH_NS
+        {
+            return Ok(Arc::clone(found));
+        }
+        let found = Arc::new(Found::below(&self.roots)?);
+        *known = Some((Stopwatch::start(), Arc::clone(&found)));
+        Ok(found)
+    }
+
+    /// The folder of this id, and of no other kind.
+    fn find(&self, id: &str, kind: FolderKind) -> Result<Option<Folder>, Error> {
+        Ok(self.found()?.folders.get(id).filter(|folder| folder.kind == kind).cloned())
+    }
+
+    fn told_folders(&self) -> Result<Answer, Error> {
+        let found = self.found()?;
+        let of = |kind| found.of(kind).cloned().collect::<Vec<Folder>>();
+        let (registries, mut problems) = (self.registries(&found), found.problems.clone());
+        let (_, wrong) = notes_of(&found);
+        problems.extend(wrong);
+        json_of(&json!({
+            "folders": self.roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>(),
+            "version": env!("CARGO_PKG_VERSION"),
+            "monitors": of(FolderKind::Monitor),
+            "registries": registries.iter().map(|(folder, _)| folder).collect::<Vec<_>>(),
+            "runs": found.of(FolderKind::Run).count(),
+            "sweeps": of(FolderKind::Sweep),
+            "problems": problems,
+        }))
+    }
+
+    /// The TOML files that are registries.
+    fn registries(&self, found: &Found) -> Vec<(Folder, Registry)> {
+        let read = |folder: &Folder| {
+            // An experiment may be long, and is none.
+            let is_short = fs::metadata(&folder.path).is_ok_and(|found| found.len() < 1 << 20);
+            let registered = is_short.then(|| Registered::read(&folder.path).ok()).flatten()?;
+            (!registered.registry.target.is_empty()).then(|| (folder.clone(), registered.registry))
+        };
+        found.of(FolderKind::Registry).filter_map(read).collect()
+    }
+
+    fn store(&self, path: &Path) -> Result<Arc<Store>, Error> {
+        let mut known = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((since, store)) = known.get(path)
+            && since.nanos() < FRESH_NS
+        {
+            return Ok(Arc::clone(store));
+        }
+        let archive = Archive::open(path).map_err(Error::of)?;
+        let series = archive.series().map_err(Error::of)?;
+        let store = Arc::new(Store { archive, series });
+        known.insert(path.to_owned(), (Stopwatch::start(), Arc::clone(&store)));
+        Ok(store)
+    }
+
+    fn of_monitor(&self, id: &str, tell: impl FnOnce(&Store, &Path) -> Result<Answer, Error>) -> Result<Answer, Error> {
+        let Some(folder) = self.find(id, FolderKind::Monitor)? else { return Ok(nothing("monitor", id)) };
+        tell(&*self.store(&folder.path)?, &folder.path)
+    }
+
+    fn of_span(&self, span: &Span, tell: impl FnOnce(&Store) -> Result<Answer, Error>) -> Result<Answer, Error> {
+        self.of_monitor(&span.monitor, |store, _| tell(store))
+    }
+
+    fn map(&self, registry: &str, monitor: &str, period: &std::ops::Range<u64>, at_ns: u64) -> Result<Answer, Error> {
+        let Some(file) = self.find(registry, FolderKind::Registry)? else { return Ok(nothing("registry", registry)) };
+        let registered = Registered::read(&file.path)?;
+        self.of_monitor(monitor, |store, _| {
+            json_of(&map::map(&registered.registry, &store.asked(), period.clone(), at_ns)?)
+        })
+    }
+
+    /// What a list shows of a run; read again if the run was written again.
+    fn card(&self, folder: &Folder) -> Arc<RunCard> {
+        let time = |name: &str| fs::metadata(folder.path.join(name)).and_then(|found| found.modified()).ok();
+        let stamp = (time("run.json").or_else(|| time("index.json")), time(REPORT_FILE));
+        let lock = || self.cards.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, card)) = lock().get(&folder.path)
+            && *known == stamp
+        {
+            return Arc::clone(card);
+        }
+        let card = Arc::new(RunCard::read(folder));
+        lock().insert(folder.path.clone(), (stamp, Arc::clone(&card)));
+        card
+    }
+
+    /// All runs with what notes say of them.
+    fn cards(&self, found: &Found) -> Vec<Arc<RunCard>> {
+        let (notes, _) = notes_of(found);
+        let of = |folder: &Folder| {
+            let card = self.card(folder);
+            let about =
+                |(base, note): &&(PathBuf, Note)| note.run.as_ref().is_some_and(|run| base.join(run) == folder.path);
+            let mut about = notes.iter().filter(about).peekable();
+            if about.peek().is_none() {
+                return card;
+            }
+            let mut noted = (*card).clone();
+            about.for_each(|(_, note)| noted.note(note));
+            Arc::new(noted)
+        };
+        found.of(FolderKind::Run).map(of).collect()
+    }
+
+    fn marks(&self, period: &std::ops::Range<u64>) -> Result<Answer, Error> {
+        let found = self.found()?;
+        let (notes, _) = notes_of(&found);
+        let of_note = |(_, note): &(PathBuf, Note)| {
+            let (from_ns, to_ns) = note.period_ns?;
+            let name = note.text.lines().next().unwrap_or_default().to_owned();
+            let (kind, text, tags) = (MarkKind::Note, note.text.clone(), note.tags.clone());
+            Some(Mark { kind, name, from_ns, to_ns, run: None, text, tags })
+        };
+        let cards = self.cards(&found);
+        let runs = cards.iter().filter_map(|card| Mark::of_run(card));
+        let mut marks: Vec<Mark> =
+            runs.chain(notes.iter().filter_map(of_note)).filter(|mark| mark.is_in(period)).collect();
+        marks.sort_by(|one, other| (one.from_ns, one.to_ns, &one.name).cmp(&(other.from_ns, other.to_ns, &other.name)));
+        let left_out = marks.len().saturating_sub(MOST_LISTED);
+        marks.truncate(MOST_LISTED);
+        json_of(&json!({ "marks": marks, "left_out": left_out }))
+    }
+
+    fn runs(&self, search: &str, tag: Option<&str>) -> Result<Answer, Error> {
+        let words = words(search);
+        let all = self.cards(&*self.found()?);
+        let mut tags: Vec<&String> = all.iter().flat_map(|card| &card.tags).collect();
+        tags.sort_unstable();
+        tags.dedup();
+        let has_tag = |card: &RunCard| tag.is_none_or(|tag| card.tags.iter().any(|known| known == tag));
+        let mut cards: Vec<Arc<RunCard>> =
+            all.iter().filter(|card| has_tag(card) && card.has(&words)).cloned().collect();
+        order(&mut cards);
+        let left_out = cards.len().saturating_sub(MOST_LISTED);
+        cards.truncate(MOST_LISTED);
+        let cards: Vec<&RunCard> = cards.iter().map(|card| &**card).collect();
+        json_of(&json!({ "runs": cards, "tags": tags, "left_out": left_out }))
+    }
+
+    fn compare(&self, runs: &[String]) -> Result<Answer, Error> {
+        let mut folders = Vec::new();
+        for run in runs {
+            match self.find(run, FolderKind::Run)? {
+                Some(folder) => folders.push(folder),
+                None => return Ok(nothing("run", run)),
+            }
+        }
+        let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.path.clone()).collect();
+        let mut compared = crate::compare(&paths, &[], None, &Options::default())?;
+        // Whoever looks knows the runs by their names here.
+        compared.rename(&|known| {
+            let is_it = |folder: &&Folder| folder.path.display().to_string() == known;
+            folders.iter().find(is_it).map(|folder| folder.name.clone())
+        });
+        let text = flowloom_report::text::comparison_text(&compared.comparisons, false);
+        let mut answer = compared.json();
+        answer["text"] = json!(text);
+        json_of(&answer)
+    }
+
+    fn report(&self, id: &str) -> Result<Answer, Error> {
+        let found = self.found()?;
+        let has_one = |folder: &&Folder| matches!(folder.kind, FolderKind::Run | FolderKind::Sweep);
+        let Some(folder) = found.folders.get(id).filter(has_one) else { return Ok(nothing("run", id)) };
+        let path = folder.path.join(REPORT_FILE);
+        if !is_file(&path) {
+            return Ok(nothing("report", id));
+        }
+        flowloom_store::regular::read(&path).map(Answer::Report).map_err(|error| Error::of_file(&path, &error))
+    }
+}
+
+/// Whether there is a file, and no link to one.
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
+}
+
+/// All notes, each with the folder of its file, and what is wrong with files of notes.
+fn notes_of(found: &Found) -> (Vec<(PathBuf, Note)>, Vec<String>) {
+    let (mut all, mut problems) = (Vec::new(), Vec::new());
+    for folder in found.of(FolderKind::Notes) {
+        let base = folder.path.parent().unwrap_or(&folder.path);
+        match notes::read(&folder.path) {
+            Ok(notes) => all.extend(notes.into_iter().map(|note| (base.to_owned(), note))),
+            Err(error) => problems.push(error.to_string()),
+        }
+    }
+    (all, problems)
+}
+
+fn nothing(what: &str, id: &str) -> Answer {
+    Answer::Nothing(format!("there is no {what} {id:?}"))
+}
+
+/// An object as an answer, with the version of all answers.
+fn json_of(object: &impl Serialize) -> Result<Answer, Error> {
+    let value = serde_json::to_value(object).map(versioned).map_err(Error::new)?;
+    serde_json::to_vec(&value).map(Answer::Json).map_err(Error::new)
+}

@@ -1,0 +1,6 @@
+//! The server, asked over real sockets.
+
+mod api;
+mod scale;
+mod security;
+mod support;
