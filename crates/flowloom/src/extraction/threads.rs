@@ -157,10 +157,9 @@ struct Parcel {
 }
 
 impl Parcel {
-    /// An empty one, with room for the packets of a part that has four times as many as others: growing would copy them, and room that is
-    /// not used takes no memory.
+    /// An empty one, with room for the packets of a part if all have alike: growing would copy them several times.
     fn new() -> Parcel {
-        Parcel { packets: Vec::with_capacity(4 * ROUNDS * ROUND as usize / PARTS), ends: Vec::with_capacity(ROUNDS) }
+        Parcel { packets: Vec::with_capacity(ROUNDS * ROUND as usize / PARTS), ends: Vec::with_capacity(ROUNDS) }
     }
 
     /// Takes its part through the rounds, and is empty.
