@@ -49,19 +49,6 @@ impl Compared {
         object
     }
 
-    /// Gives runs other names, where `name` has one for that of a run.
-    pub(crate) fn rename(&mut self, name: &dyn Fn(&str) -> Option<String>) {
-        let rename = |known: &mut String| {
-            if let Some(name) = name(known) {
-                *known = name;
-            }
-        };
-        for comparison in &mut self.comparisons {
-            rename(&mut comparison.reference);
-            rename(&mut comparison.other);
-        }
-    }
-
     /// Whether a rule fails; without rules, whether a comparison says different. Of a replay under other conditions than its original's that
     /// is no failure: it is what the change makes.
     pub fn fails(&self) -> bool {
@@ -95,13 +82,9 @@ pub fn compare(
     let comparisons = match against {
         against if is_foreign => with_foreign(runs, against, &options)?,
         [] => {
-            let mut variants = load_variants(runs)?;
-            // What no other run is set beside is set beside its vectors, where nothing else is known of the original.
-            if let ([variant], [folder]) = (&mut variants[..], runs) {
-                load_adus(variant, folder)?;
-            }
-            apart = Apart::of(&variants);
-            compare_variants(&variants, &options)?
+            let comparisons;
+            (comparisons, apart) = compare_loaded(load_variants(runs)?, runs, &options)?;
+            comparisons
         }
         reference => {
             let variants = [load_replications(reference)?, load_replications(runs)?];
@@ -126,6 +109,34 @@ pub fn beside_each_other(variants: &[Variant]) -> Result<Apart, Error> {
         refuse_incomparable(&groups, &Options::default())?;
     }
     Ok(Apart::of(variants))
+}
+
+/// The same for run folders alone, each called by the name that is given for it.
+///
+/// # Errors
+/// As those of [`compare`].
+pub(crate) fn compare_named(runs: &[PathBuf], names: &[String], options: Options) -> Result<Compared, Error> {
+    let mut variants = load_variants(runs)?;
+    for (variant, name) in variants.iter_mut().zip(names) {
+        let known = std::mem::replace(&mut variant.name, name.clone());
+        variant.runs.iter_mut().for_each(|run| run.name = run.name.replacen(&known, name, 1));
+    }
+    let (comparisons, apart) = compare_loaded(variants, runs, &options)?;
+    Ok(Compared { comparisons, rules: None, options, apart })
+}
+
+/// Compares the variants of the folders `runs`, and says what else they differ in.
+fn compare_loaded(
+    mut variants: Vec<Variant>,
+    runs: &[PathBuf],
+    options: &Options,
+) -> Result<(Vec<Comparison>, Apart), Error> {
+    // What no other run is set beside is set beside its vectors, where nothing else is known of the original.
+    if let ([variant], [folder]) = (&mut variants[..], runs) {
+        load_adus(variant, folder)?;
+    }
+    let apart = Apart::of(&variants);
+    Ok((compare_variants(&variants, options)?, apart))
 }
 
 fn refuse_incomparable(groups: &[Group<'_>], options: &Options) -> Result<(), Error> {

@@ -8,7 +8,7 @@ use flowloom_store::FileError;
 use flowloom_store::monitor::{Kind, Level, LevelRow, Series, Wanted};
 use serde::Serialize;
 
-use crate::query::{Archive, Gap, Point, Query, level_of, percentile, width};
+use crate::query::{Archive, Gap, MOST_POINTS, Point, Query, level_of, percentile, width};
 use crate::steps::{Grid, Step, in_order, sum};
 
 /// Nanoseconds in an hour.
@@ -93,17 +93,15 @@ impl Archive {
     pub fn total(&self, series: &[Series], query: &Query) -> Result<Total, FileError> {
         let width_ns = width(query);
         let period = query.from_ns / width_ns * width_ns..query.to_ns;
-        let grid = Grid { width_ns, phase_ns: 0 };
-        let summed = self.summed(series, period.clone(), grid)?;
         let longest = series.iter().map(|series| series.interval_ns).max().unwrap_or(1);
-        let fine = query.percentile_ns.unwrap_or_else(|| level_of(width_ns).max(longest)).max(1);
-        let mut means: Vec<u64> = match fine == width_ns {
-            true => summed.bins.values().map(|row| row.mean).collect(),
-            false => {
-                let grid = Grid { width_ns: fine, phase_ns: 0 };
-                self.summed(series, period, grid)?.bins.values().map(|row| row.mean).collect()
-            }
-        };
+        let fine = query.percentile_ns.unwrap_or_else(|| level_of(width_ns).max(longest));
+        // A sample is put into every interval that it crosses.
+        let fine = fine.max((period.end - period.start).div_ceil(MOST_POINTS as u64)).max(1);
+        let in_bins = |width_ns| self.summed(series, period.clone(), Grid { width_ns, phase_ns: 0 });
+        let intervals = in_bins(fine)?;
+        let mut means: Vec<u64> = intervals.bins.values().map(|row| row.mean).collect();
+        // Points that are made of whole intervals need no second reading.
+        let summed = if width_ns.is_multiple_of(fine) { intervals.wider(width_ns) } else { in_bins(width_ns)? };
         let mut whole = LevelRow::default();
         summed.bins.values().for_each(|row| whole.add(row));
         let points: Vec<Point> = summed.bins.iter().map(|(start, row)| Point::of(*start, row)).collect();
@@ -207,6 +205,17 @@ impl Archive {
 struct Summed {
     bins: BTreeMap<u64, LevelRow>,
     is_bound: bool,
+}
+
+impl Summed {
+    /// The same in bins that are several times as wide.
+    fn wider(self, width_ns: u64) -> Summed {
+        let mut bins: BTreeMap<u64, LevelRow> = BTreeMap::new();
+        for (start, row) in &self.bins {
+            bins.entry(start / width_ns * width_ns).or_default().add(row);
+        }
+        Summed { bins, ..self }
+    }
 }
 
 /// What was read of some series: samples, and rows of levels in bins.

@@ -6,6 +6,16 @@ import { current_zone, duration, scaled, time_and_utc } from "./numbers.js";
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const faint = (of, share) => `color-mix(in srgb, ${of} ${share}%, transparent)`;
 
+// How uPlot writes times on the axis: from which distance of ticks on, the tick, and what stands below it where year, day or minute change.
+const TIMES = [
+  [31536000, "{YYYY}", null, null, null, null, null, null, 1],
+  [2419200, "{MMM}", "\n{YYYY}", null, null, null, null, null, 1],
+  [86400, "{D} {MMM}", "\n{YYYY}", null, null, null, null, null, 1],
+  [60, "{HH}:{mm}", "\n{D} {MMM} {YYYY}", null, "\n{D} {MMM}", null, null, null, 1],
+  [1, "{HH}:{mm}:{ss}", "\n{D} {MMM} {YYYY}", null, "\n{D} {MMM}", null, null, null, 1],
+  [0.001, ":{ss}.{fff}", "\n{D} {MMM} {YYYY} {HH}:{mm}", null, "\n{D} {MMM} {HH}:{mm}", null, "\n{HH}:{mm}", null, 1],
+];
+
 /** The curves on one axis of times: null where nothing is known. Where a bin is missing, a line ends. */
 export function aligned(curves) {
   const times = new Set();
@@ -100,7 +110,7 @@ export function draw(element, { curves, gaps, marks, lines, unit, from_ns, to_ns
     cursor: { drag: { x: true, y: false, setScale: false, dist: 5 }, points: { size: 7 } },
     scales: { x: { time: true, range: [from_ns / 1e9, to_ns / 1e9] }, y: { range: [lowest - (lowest < 0 ? room : 0), highest + room] } },
     axes: [
-      { stroke: ink, grid, ticks: grid },
+      { stroke: ink, grid, ticks: grid, values: TIMES },
       { stroke: ink, grid, ticks: grid, size: 76, values: (_, ticks) => ticks.map(tick => scaled(Math.abs(tick), unit)) },
     ],
     series,
@@ -116,6 +126,8 @@ export function draw(element, { curves, gaps, marks, lines, unit, from_ns, to_ns
         ctx.strokeStyle = colour("--ink");
         ctx.fillStyle = colour("--ink");
         ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
+        ctx.textAlign = "left";
+        ctx.textBaseline = "bottom";
         ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
         for (const { value, text } of lines) {
           const y = plot.valToPos(value, "y", true);
@@ -123,7 +135,7 @@ export function draw(element, { curves, gaps, marks, lines, unit, from_ns, to_ns
           ctx.moveTo(plot.bbox.left, y);
           ctx.lineTo(plot.bbox.left + plot.bbox.width, y);
           ctx.stroke();
-          ctx.fillText(text, plot.bbox.left + 6, y - 5);
+          ctx.fillText(text, plot.bbox.left + 6, y - 2);
         }
         ctx.restore();
       }],

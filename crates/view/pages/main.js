@@ -68,4 +68,6 @@ document.querySelector(".skip").addEventListener("click", event => {
   main.focus();
 });
 addEventListener("hashchange", show);
+// Pictures take their colours when they are drawn.
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
 show();

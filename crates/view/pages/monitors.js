@@ -9,7 +9,10 @@ import { duration, read, scaled, time, time_and_utc, written } from "./numbers.j
 
 const HOUR = 3600e9;
 const PERIODS = [["1 hour", HOUR], ["1 day", 24 * HOUR], ["1 week", 168 * HOUR], ["30 days", 720 * HOUR], ["1 year", 8760 * HOUR]];
-const BEFORE = [["", "none"], ["86400", "1 day before"], ["604800", "1 week before"], ["period", "the period before"]];
+const BESIDE = [
+  ["", "none"], ["86400", "1 day before"], ["604800", "1 week before"], ["before", "the period before"],
+  ["-86400", "1 day after"], ["-604800", "1 week after"], ["after", "the period after"],
+];
 const MOST = 16;
 const MOST_ROWS = 500;
 
@@ -26,7 +29,7 @@ function view_of(fields, monitor) {
     percentile: fields.get("percentile") === "on",
     sum: fields.get("sum") === "on",
     mirror: fields.get("mirror") === "on",
-    before: fields.get("before") ?? "",
+    beside: fields.get("beside") ?? "",
   };
 }
 
@@ -35,7 +38,7 @@ function link_of(view) {
   return url("#/monitors", {
     monitor: view.monitor, series: view.series, from: view.from_ns / 1e6, to: view.to_ns / 1e6,
     band: flag("band", "off", true), mean: flag("mean", "off", true), percentile: flag("percentile", "on", false),
-    sum: flag("sum", "on", false), mirror: flag("mirror", "on", false), before: view.before,
+    sum: flag("sum", "on", false), mirror: flag("mirror", "on", false), beside: view.beside,
   });
 }
 
@@ -108,16 +111,18 @@ async function page(place, { view, told, monitor, folders, extent }) {
 async function answers_of(view, chosen) {
   const fields = { monitor: view.monitor, series: chosen.map(one => one.id), points: Math.min(Math.max(Math.round(innerWidth), 400), 2000) };
   const period = { from: Math.round(view.from_ns), to: Math.round(view.to_ns) };
-  const shift = view.before === "period" ? view.to_ns - view.from_ns : Number(view.before || 0) * 1e9;
+  // By how much it is earlier.
+  const length = view.to_ns - view.from_ns;
+  const shift = view.beside === "before" ? length : view.beside === "after" ? -length : Number(view.beside || 0) * 1e9;
   const can_add = chosen.length > 1 && new Set(chosen.map(one => shown_in(one).unit)).size === 1;
-  const is_before = shift > 0 && period.from - shift >= 0;
+  const is_beside = shift !== 0 && period.from - shift >= 0;
   try {
-    const [now, before, marks] = await Promise.all([
+    const [now, beside, marks] = await Promise.all([
       ask("/api/period", { ...fields, ...period, sum: view.sum && can_add ? "true" : null }),
-      is_before ? ask("/api/period", { ...fields, from: Math.round(period.from - shift), to: Math.round(period.to - shift) }, "before") : null,
+      is_beside ? ask("/api/period", { ...fields, from: Math.round(period.from - shift), to: Math.round(period.to - shift) }, "beside") : null,
       ask("/api/marks", period),
     ]);
-    return { period: now, before, shift, marks: marks.marks, can_add };
+    return { period: now, beside, shift, marks: marks.marks, can_add };
   } catch (error) {
     if (is_ended(error)) return null;
     throw error;
@@ -176,12 +181,12 @@ function bar({ view, go, move, zoom, length, extent }) {
     h("div", { class: "bar" },
       h("div", { class: "group", role: "group", "aria-label": "Show" },
         toggle("band", "Least to greatest"), toggle("mean", "True mean"), toggle("percentile", "95th percentile"), toggle("sum", "Sum"), toggle("mirror", "In downwards")),
-      h("label", {}, "Beside it ", h("select", { onchange: event => go({ before: event.target.value }) },
-        BEFORE.map(([value, text]) => h("option", { value, selected: value === view.before }, text))))));
+      h("label", {}, "Beside it ", h("select", { onchange: event => go({ beside: event.target.value }) },
+        BESIDE.map(([value, text]) => h("option", { value, selected: value === view.beside }, text))))));
 }
 
 /** The curves of answers, with what distinguishes them. */
-function curves_of(view, { period, before, shift }) {
+function curves_of(view, { period, beside, shift }) {
   const down = series => (view.mirror && /^in(-|$)/.test(series.counter) ? -1 : 1);
   const of = (curve, place) => ({
     name: name_of(curve.series), points: curve.points, width: curve.width_ns, interval: curve.series.interval_ns,
@@ -195,11 +200,11 @@ function curves_of(view, { period, before, shift }) {
       factor: period.sum.bits_per_unit ?? 1, line: "--sum", swatch: "cs", unit: curves[0].unit, whole: period.sum.whole,
     });
   }
-  const earlier = (before?.curves ?? []).map((curve, place) => ({
-    ...of(curve, place), dashed: true, name: `${name_of(curve.series)}, ${duration(shift)} before`,
+  const others = (beside?.curves ?? []).map((curve, place) => ({
+    ...of(curve, place), dashed: true, name: `${name_of(curve.series)}, ${duration(Math.abs(shift))} ${shift > 0 ? "before" : "after"}`,
     points: { ...curve.points, start_ns: curve.points.start_ns.map(start => start + shift) },
   }));
-  return [...curves, ...earlier];
+  return [...curves, ...others];
 }
 
 function picture({ view, chart, tip, legend, answers, go }) {
@@ -220,7 +225,7 @@ function picture({ view, chart, tip, legend, answers, go }) {
     hovered: text => put(tip, text),
   });
   chart.setAttribute("aria-label", `${drawn_curves.map(curve => `${curve.name}: mean ${scaled(value_of(curve, "mean"), unit)}, greatest ${scaled(value_of(curve, "most"), unit)}`).join("; ")}; from ${time(view.from_ns / 1e6)} to ${time(view.to_ns / 1e6)}. The tables below have the numbers.`);
-  put(legend, curves.map(curve => h("li", {}, h("span", { class: `swatch ${curve.swatch}` }), curve.name,
+  put(legend, curves.map(curve => h("li", {}, h("span", { class: `swatch ${curve.swatch}${curve.dashed ? " dashed" : ""}` }), curve.name,
     curve.unit === unit ? null : h("span", { class: "quiet" }, ` (in ${curve.unit}: in the table only)`))));
   if (others.length) say(`${others.length} series have another unit and are in the table only`);
   return drawn;

@@ -76,7 +76,10 @@ impl Found {
 
     fn look(&mut self, path: &Path, id: &str, name: &str, depth: usize, left: &mut usize) {
         if let Some(kind) = kind_of(path) {
-            self.enter(id, name, kind, path);
+            match has_link(path) {
+                true => self.problems.push(format!("{name} has a symbolic link in it, and is left out")),
+                false => self.enter(id, name, kind, path),
+            }
             return;
         }
         let Ok(entries) = fs::read_dir(path) else {
@@ -129,6 +132,12 @@ fn kind_of(path: &Path) -> Option<FolderKind> {
         return Some(FolderKind::Sweep);
     }
     (has("run.json") || has("index.json")).then_some(FolderKind::Run)
+}
+
+/// Whether a link in a folder leads elsewhere.
+fn has_link(path: &Path) -> bool {
+    let entries = fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+    entries.filter_map(|entry| entry.file_type().ok()).any(|kind| kind.is_symlink())
 }
 
 fn base_name(root: &Path) -> String {

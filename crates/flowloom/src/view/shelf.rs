@@ -21,6 +21,7 @@ use super::question::{Question, Span};
 use super::runs::{RunCard, order, words};
 use super::series::Asked;
 use crate::clock::Stopwatch;
+use crate::compare::compare_named;
 use crate::error::Error;
 use crate::json::versioned;
 use crate::monitor::{History, Registered, history_csv};
@@ -294,13 +295,10 @@ impl Shelf {
                 None => return Ok(nothing("run", run)),
             }
         }
-        let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.path.clone()).collect();
-        let mut compared = crate::compare(&paths, &[], None, &Options::default())?;
         // Whoever looks knows the runs by their names here.
-        compared.rename(&|known| {
-            let is_it = |folder: &&Folder| folder.path.display().to_string() == known;
-            folders.iter().find(is_it).map(|folder| folder.name.clone())
-        });
+        let (paths, names): (Vec<PathBuf>, Vec<String>) =
+            folders.into_iter().map(|folder| (folder.path, folder.name)).unzip();
+        let compared = compare_named(&paths, &names, Options::default())?;
         let text = flowloom_report::text::comparison_text(&compared.comparisons, false);
         let mut answer = compared.json();
         answer["text"] = json!(text);

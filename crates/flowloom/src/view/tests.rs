@@ -93,6 +93,11 @@ fn answers_are_those_of_a_pencil() {
     close(&sum["points"]["mean"][29], 10_700.0);
     close(&sum["points"]["mean"][32], 70_100.0);
 
+    // However short the intervals are that were asked for, there are no more than 100,000.
+    let short = ask(&shelf, "/api/period", &format!("{both}&points=121&sum=true&percentile=1ns"));
+    assert_eq!(short["sum"]["whole"]["percentile_ns"], 72_000_000);
+    close(&short["sum"]["whole"]["most"], 70_100.0);
+
     let wide = ask(&shelf, "/api/period", &format!("{both}&points=3&percentile=10min"));
     close(&wide["curves"][0]["points"]["most"][0], 10_000.0);
     assert!(wide["curves"][0]["points"]["mean"].as_array().unwrap().len() <= 3);
@@ -188,11 +193,21 @@ fn symbolic_links_lead_nowhere() {
     std::fs::create_dir(folder.path().join("run")).unwrap();
     std::fs::write(folder.path().join("run/run.json"), "{}").unwrap();
     link(&outside.path().join("secret"), "run/report.html");
+    store(&folder.path().join("counters"));
+    link(&outside.path().join("m"), "counters/2024-10-05");
+    std::fs::create_dir(folder.path().join("whole")).unwrap();
+    std::fs::write(folder.path().join("whole/run.json"), "{}").unwrap();
     let shelf = Shelf::open(&[folder.path().to_owned()]).unwrap();
     let ids: Vec<String> = shelf.folders().unwrap().into_iter().map(|folder| folder.id).collect();
-    assert_eq!(ids, ["0/run"]);
+    assert_eq!(ids, ["0/whole"]);
+    let problems = ask(&shelf, "/api/folders", "")["problems"].to_string();
+    assert!(problems.contains("run has a symbolic link in it") && problems.contains("counters has a"), "{problems}");
     let report = Question::Report { folder: "0/run".to_owned() };
-    assert_eq!(shelf.answer(&report).unwrap(), Answer::Nothing("there is no report \"0/run\"".to_owned()));
+    assert_eq!(shelf.answer(&report).unwrap(), Answer::Nothing("there is no run \"0/run\"".to_owned()));
+    // A link that comes later is not followed either.
+    link(&outside.path().join("secret"), "whole/report.html");
+    let report = Question::Report { folder: "0/whole".to_owned() };
+    assert_eq!(shelf.answer(&report).unwrap(), Answer::Nothing("there is no report \"0/whole\"".to_owned()));
 }
 
 #[test]

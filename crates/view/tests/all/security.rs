@@ -58,7 +58,7 @@ fn nothing_outside_the_folders_is_read() {
     let place = Place::new();
     let shown = place.folder.path().join("shown");
     std::os::unix::fs::symlink(place.folder.path(), shown.join("up")).unwrap();
-    std::os::unix::fs::symlink(place.folder.path().join("secret"), shown.join("runs/office/report.html.link")).unwrap();
+    std::os::unix::fs::symlink(place.folder.path().join("secret"), shown.join("runs/report.html")).unwrap();
     let server = place.serve();
     let address = server.address();
     for path in [
