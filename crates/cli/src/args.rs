@@ -225,7 +225,7 @@ Examples:
   flowloom shell campus.toml -- bash
   flowloom shell campus.toml --peer 'iperf3 -s -1' -- sh -c 'sleep 1; iperf3 -c $FLOWLOOM_PEER'
   flowloom shell campus.toml -o runs/ping -- sh -c 'ping -c 20 $FLOWLOOM_PEER'")]
-    Shell(Shell),
+    Shell(Box<Shell>),
     /// Run experiments over several hosts
     #[command(after_help = "\
 docs/guide/agents.md shows how to set up a lab, docs/guide/lab.md how to write scripts.")]
