@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -25,24 +25,49 @@ fn experiment(seconds: u64) -> String {
     )
 }
 
-fn started(bench: &Bench, words: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_flowloom"))
+/// The command at work. It ends with the test: a run of days would outlive one that fails.
+struct Started(Option<Child>);
+
+impl Started {
+    fn child(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+
+    /// Waits for its end.
+    fn output(mut self) -> Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn started(bench: &Bench, words: &[&str]) -> Started {
+    let child = Command::new(env!("CARGO_BIN_EXE_flowloom"))
         .current_dir(bench.folder.path())
         .args(words)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        .env("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20x")
         .spawn()
-        .unwrap()
+        .unwrap();
+    Started(Some(child))
 }
 
 /// The only run that goes on in a folder, once it says so.
 #[expect(clippy::disallowed_methods, reason = "another process is waited for")]
-fn running(root: &Path, child: &mut Child) -> (PathBuf, Observation) {
+fn running(root: &Path, started: &mut Started) -> (PathBuf, Observation) {
     loop {
         if let [one] = &running_in(root)[..] {
             return one.clone();
         }
-        assert!(child.try_wait().unwrap().is_none(), "it ended without a word");
+        assert!(started.child().try_wait().unwrap().is_none(), "it ended without a word");
         sleep(Duration::from_millis(10));
     }
 }
@@ -77,12 +102,12 @@ fn a_watched_run_comes_to_the_same() {
     bench.file("x.toml", experiment(400).as_bytes());
     let mut child = started(&bench, &["run", "x.toml", "-o", "seen", "--metrics", "0", "--json-stream"]);
     let mut told = String::new();
-    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut told).unwrap();
+    BufReader::new(child.child().stderr.as_mut().unwrap()).read_line(&mut told).unwrap();
     let address = told.trim().strip_prefix("metrics at http://").unwrap().strip_suffix("/metrics").unwrap();
     assert!(address.starts_with("127.0.0.1:"), "{address}");
     let (folder, seen) = running(bench.folder.path(), &mut child);
     let metrics = scrape(address).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = child.output();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(!folder.exists(), "it has its name");
     assert!(!bench.path("seen/running.json").exists());
@@ -156,7 +181,7 @@ fn a_run_is_stopped_by_its_folder_and_keeps_what_it_has() {
     assert!(line.starts_with("r seed 1 (sim)  ") && line.contains(" of 100000 s  "), "{line}");
     bench.flowloom(&["watch", "nowhere"]).failed(1, &["nowhere: there is no such folder"]);
     bench.flowloom(&["watch", folder.to_str().unwrap(), "--stop"]).succeeded();
-    let output = child.wait_with_output().unwrap();
+    let output = child.output();
     assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
     // As after an interrupt: a whole folder, of the time until then.
     bench.flowloom(&["verify", "r"]).succeeded();
@@ -173,8 +198,7 @@ fn a_killed_run_does_not_seem_to_go_on() {
     bench.file("x.toml", experiment(100_000).as_bytes());
     let mut child = started(&bench, &["run", "x.toml", "-o", "r", "-q"]);
     let (folder, _) = running(bench.folder.path(), &mut child);
-    child.kill().unwrap();
-    child.wait().unwrap();
+    drop(child);
     assert!(observe(&folder).is_none() && running_in(bench.folder.path()).is_empty());
     bench.flowloom(&["doctor", "--clean", "--runs", "."]).succeeded();
     assert!(!folder.exists());
@@ -188,19 +212,19 @@ fn cells_of_a_sweep_are_watched() {
         ["sweep", "x.toml", "--vary", "rate=50mbit,100mbit", "--seeds", "1", "-o", "s", "--yes", "--metrics", "0"];
     let mut child = started(&bench, &words);
     let mut told = String::new();
-    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut told).unwrap();
+    BufReader::new(child.child().stderr.as_mut().unwrap()).read_line(&mut told).unwrap();
     let address = told.trim().strip_prefix("metrics at http://").unwrap().strip_suffix("/metrics").unwrap().to_owned();
     let folder = loop {
         if let Some((folder, _)) = running_in(bench.folder.path()).into_iter().next() {
             break folder;
         }
-        assert!(child.try_wait().unwrap().is_none());
+        assert!(child.child().try_wait().unwrap().is_none());
     };
     let metrics = scrape(&address).unwrap();
     assert!(metrics.contains("flowloom_run_info{run=\""), "{metrics}");
     assert!(request_stop(&folder).unwrap());
     // One stop ends the whole sweep, which goes on when it is asked again.
-    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(3));
+    assert_eq!(child.output().status.code(), Some(3));
 }
 
 #[test]
@@ -263,12 +287,7 @@ fn metrics_are_pushed_while_a_run_goes_on() {
     let bench = Bench::new();
     bench.file("x.toml", experiment(100_000).as_bytes());
     let (url, pushed) = collector();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_flowloom"))
-        .current_dir(bench.folder.path())
-        .args(["run", "x.toml", "-o", "r", "-q", "--otlp", &url, "--otlp-interval", "1s"])
-        .env("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20x")
-        .spawn()
-        .unwrap();
+    let mut child = started(&bench, &["run", "x.toml", "-o", "r", "-q", "--otlp", &url, "--otlp-interval", "1s"]);
     let is_of_run = |request: &Value| points(request, "flowloom_run_link_carried_bytes_total").is_some();
     let request = pushes(&pushed).find(is_of_run).unwrap();
     let [first, ..] = &points(&request, "flowloom_run_link_carried_bytes_total").unwrap()[..] else { panic!() };
@@ -276,7 +295,7 @@ fn metrics_are_pushed_while_a_run_goes_on() {
     assert_eq!(first["attributes"][0]["value"]["stringValue"], "r");
     let (folder, _) = running(bench.folder.path(), &mut child);
     assert!(request_stop(&folder).unwrap());
-    assert_eq!(child.wait().unwrap().code(), Some(3));
+    assert_eq!(child.output().status.code(), Some(3));
     bench.flowloom(&["run", "x.toml", "-o", "q", "--otlp", "here"]).failed(2, &["--otlp: \"here\" is no URL"]);
 }
 
@@ -289,16 +308,12 @@ fn a_monitor_pushes_and_counts_the_links_of_runs() {
     let found = bench.json(&["monitor", "check", "r.toml", "--json"]);
     assert_eq!((&found["targets"][1]["name"], &found["targets"][1]["problem"]), (&"runs".into(), &Value::Null));
     let (url, pushed) = collector();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_flowloom"))
-        .current_dir(bench.folder.path())
-        .args(["monitor", "run", "r.toml", "-o", "store", "-q", "--otlp", &url, "--otlp-interval", "1s"])
-        .env("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20x")
-        .spawn()
-        .unwrap();
+    let words = ["monitor", "run", "r.toml", "-o", "store", "-q", "--otlp", &url, "--otlp-interval", "1s"];
+    let mut child = started(&bench, &words);
     let is_counted = |request: &Value| points(request, "flowloom_counted_total").is_some();
     let request = pushes(&pushed).find(is_counted).unwrap();
     let up = points(&request, "flowloom_target_up").unwrap();
     assert_eq!(up[0]["asInt"], "1");
-    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(Command::new("kill").args(["-TERM", &child.child().id().to_string()]).status().unwrap().success());
+    assert_eq!(child.output().status.code(), Some(0));
 }

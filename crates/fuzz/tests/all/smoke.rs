@@ -123,6 +123,13 @@ fn made_captures_are_what_they_are_made_for() {
 }
 
 #[test]
+fn made_observations_are_read() {
+    let target = TARGETS.iter().find(|target| target.name == "running").expect("the target");
+    let is_read = |seed: &Vec<u8>| flowloom::store::running::parse(seed).is_some();
+    assert_eq!((target.seeds)().iter().map(is_read).collect::<Vec<_>>(), [true, true, false]);
+}
+
+#[test]
 fn made_workloads_hold_vectors_and_claims_are_refused() {
     use flowloom::store::workload::WorkloadReader;
     let target = TARGETS.iter().find(|target| target.name == "workload").expect("the target");
