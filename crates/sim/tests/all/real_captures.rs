@@ -37,6 +37,9 @@ pub fn extract(path: &Path) -> Vec<ConnectionVector> {
     std::iter::from_fn(|| extractor.poll_vector()).collect()
 }
 
+/// RFC 1122, section 4.2.3.2.
+const LONGEST_ACK_DELAY: Duration = Duration::from_millis(500);
+
 #[test]
 fn exchanges_of_real_connections_come_back() {
     let Some(files) = captures() else { return };
@@ -78,7 +81,8 @@ fn exchanges_of_real_connections_come_back() {
                     let allowed = Duration::from_micros(1) + assumed;
                     // An end that holds small segments back began its next ADU with one, which waits for a delayed acknowledgement more.
                     let next = original.adus.get(number + 1).is_some_and(|next| next.side == meant.side);
-                    if off > allowed && seen > wait && next && original.ends[meant.side].nagle == Some(true) {
+                    let is_held = seen > wait && next && original.ends[meant.side].nagle == Some(true);
+                    if off > allowed && is_held && off <= LONGEST_ACK_DELAY {
                         held_back += 1;
                         continue;
                     }

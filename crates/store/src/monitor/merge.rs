@@ -110,16 +110,19 @@ fn due(tables: &[Table], is_over: bool) -> Option<(u64, u64)> {
     if is_over && ranges.len() > 1 { whole(&ranges[..ranges.len().min(FAN_IN)]) } else { None }
 }
 
+/// What rows are sorted by.
+type RowKey = (u32, u64, u64);
+
 /// Rows that are sorted by series and time.
 trait Sorted: Row {
-    fn key(&self) -> (u32, u64, u64);
+    fn key(&self) -> RowKey;
 
     /// Takes `next` in, if both are one row.
     fn absorb(&mut self, next: &Self) -> bool;
 }
 
 impl Sorted for SampleRow {
-    fn key(&self) -> (u32, u64, u64) {
+    fn key(&self) -> RowKey {
         (self.series, self.time_ns, self.span_ns)
     }
 
@@ -129,7 +132,7 @@ impl Sorted for SampleRow {
 }
 
 impl Sorted for LevelRow {
-    fn key(&self) -> (u32, u64, u64) {
+    fn key(&self) -> RowKey {
         (self.series, self.start_ns, 0)
     }
 
@@ -143,7 +146,7 @@ impl Sorted for LevelRow {
 }
 
 impl Sorted for GapRow {
-    fn key(&self) -> (u32, u64, u64) {
+    fn key(&self) -> RowKey {
         (self.series, self.start_ns, self.end_ns)
     }
 
@@ -165,9 +168,6 @@ fn merge<R: Sorted>(root: &Path, date: u64, parts: &[&Table], whole: &Table) -> 
     }
     day::write(root, date, whole, Merged::new(readers)?)
 }
-
-/// What rows are sorted by.
-type RowKey = (u32, u64, u64);
 
 /// The rows of several tables in their order.
 struct Merged<R> {

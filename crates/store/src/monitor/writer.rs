@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use nix::fcntl::{Flock, FlockArg};
 
 use super::catalogue::{CATALOGUE_FILE, Catalogue, Series};
+use super::check::is_store;
 use super::day;
 use super::fold::fold;
 use super::journal::{self, Batch, JOURNAL_FOLDER, Record, Segment};
@@ -243,7 +244,7 @@ fn last_sample(root: &Path) -> Result<Option<u64>, FileError> {
 /// Whether `root` is a folder that a monitor did not begin. A store that was being begun when its monitor was killed has its journal and
 /// its lock alone, and perhaps part of its catalogue.
 fn holds_something_else(root: &Path) -> Result<bool, FileError> {
-    if Catalogue::open(root)?.is_some() {
+    if is_store(root) {
         return Ok(false);
     }
     let failed = |source| FileError::Write { path: root.to_owned(), source };

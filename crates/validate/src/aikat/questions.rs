@@ -24,7 +24,7 @@ pub struct Question {
     pub claims: Vec<Claim>,
 }
 
-/// A quantity of some runs over that of others, whatever it is.
+/// The ratio of a quantity of the runs `over` to that of the runs `under`, which may be any.
 fn compared(name: String, over: Of, under: Of, quantity: &'static str) -> Claim {
     ratio(name, SOURCE, (over, quantity), (under, quantity), (0.0, f64::INFINITY))
 }

@@ -24,8 +24,8 @@ const FEWER: &str = "some 1,320 connections begin in a second, and without waits
     2,000 are present. Of 45,000 a tenth would be 2.5 s each, which neither the epochs nor the sizes of methods A.14 give; behind the \
     constrained link, where they wait, the ratio is the published one";
 
-/// The checks of an ordering: of a difference that the interval over the seeds leaves out none, and that it is so large; of none that the
-/// interval has no room for a larger one. With a reason it is known to be larger than published.
+/// The checks of an ordering. If it has a difference, the whole interval over the seeds must be above one, and the mean within the bounds. If
+/// it has none, the whole interval must be within the bounds. An ordering that says why is known to be above its upper bound.
 fn checks(claim: &Claim, cells: &[CellRow]) -> Vec<Row> {
     let Claim { name, source, asked, why } = claim;
     let scale = cells.first().map_or(f64::NAN, |row| row.key.scale);
