@@ -96,7 +96,11 @@ fn schemas_are_printed_by_name() {
     let names = bench.flowloom(&["schema"]).succeeded().out.clone();
     for name in names.lines() {
         let schema: Value = serde_json::from_str(&bench.flowloom(&["schema", name]).succeeded().out).unwrap();
-        let title = if name == "experiment" { "Experiment of Flowloom" } else { name };
+        let title = match name {
+            "experiment" => "Experiment of Flowloom",
+            "registry" => "Registry of a monitor of Flowloom",
+            answer => answer,
+        };
         assert_eq!(schema["title"], title);
         assert!(schema["properties"].as_object().is_some_and(|properties| !properties.is_empty()), "{name}");
     }
