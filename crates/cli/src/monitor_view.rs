@@ -14,6 +14,9 @@ pub fn line(report: &Report<'_>) -> String {
         Report::Answers { target, ports } => {
             format!("{target} answers: {}", counted(*ports as u64, "port"))
         }
+        Report::Unread { target, values } => {
+            format!("warning: {target}: {values} values cannot be read, and their counters are missing")
+        }
         Report::Silent { target, problem } => format!("warning: {target}: {problem}"),
         Report::Lost(error) => format!("warning: not recorded: {error}"),
         Report::ActionFailed { alert, problem } => format!("warning: action of alert {alert}: {problem}"),

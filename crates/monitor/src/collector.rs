@@ -60,6 +60,13 @@ pub enum Report<'a> {
         /// Number of its ports.
         ports: usize,
     },
+    /// Values of a target cannot be read: their counters are missing.
+    Unread {
+        /// The target.
+        target: &'a str,
+        /// Number of values.
+        values: usize,
+    },
     /// A target answers no longer.
     Silent {
         /// The target.
@@ -125,7 +132,8 @@ pub fn agent(registry: &Registry, target: &Target, base: &Path) -> Result<Option
     let timeout = std::time::Duration::from_nanos(timeout.as_nanos());
     let session = Session::new(access, target.addresses.clone(), timeout, retries);
     let session = session.with_repetitions(target.repetitions);
-    Ok(Some(Agent::new(session, &target.ports, &target.port, &target.counter)))
+    let agent = Agent::new(session, &target.ports, &target.port, &target.counter);
+    Ok(Some(agent.with_interval(registry.interval_of(target).as_nanos())))
 }
 
 /// What asks a target.
@@ -143,6 +151,8 @@ struct Found {
     state: Result<usize, String>,
     /// Questions that were not asked because the one before took too long.
     late: u64,
+    /// Values of the answer that could not be read.
+    unread: usize,
 }
 
 /// Works until `bell` rings. Paths of the registry are relative to `base`.
@@ -160,7 +170,7 @@ pub fn run(
     let mut sources = Vec::new();
     for target in &registry.target {
         sources.push(match (target.kind, agent(registry, target, base)?) {
-            (TargetKind::Snmp, Some(agent)) => Source::Agent(Box::new(agent)),
+            (TargetKind::Snmp, Some(agent)) => Source::Agent(Box::new(agent.with_bell(bell.clone()))),
             (TargetKind::Runs, _) => {
                 let folder = target.folder.as_deref().unwrap_or(Path::new("."));
                 Source::Runs(Runs::new(&base.join(folder), &target.ports))
@@ -242,6 +252,8 @@ fn follow(
                 tracker.answered(answer);
                 Ok(tracker.ports().count())
             }
+            // The monitor ended meanwhile: the next one tells of the time until then.
+            Err((Reason::NotRunning, ..)) => return,
             Err((reason, problem, packets)) => {
                 tracker.failed(Moment::now(), reason, packets);
                 Err(problem)
@@ -250,7 +262,8 @@ fn follow(
         let now = Moment::now().monotonic_ns;
         let late = now.saturating_sub(next) / interval_ns;
         next += interval_ns * (late + 1);
-        if sender.send(Found { target, events: tracker.take(), state, late }).is_err() {
+        let unread = asking.unread();
+        if sender.send(Found { target, events: tracker.take(), state, late, unread }).is_err() {
             return;
         }
     }
@@ -263,12 +276,23 @@ enum Asking {
 }
 
 impl Asking {
+    /// Values of the last answer that could not be read.
+    fn unread(&self) -> usize {
+        match self {
+            Asking::Agent(agent) => agent.unread(),
+            Asking::Local(..) | Asking::Runs(_) => 0,
+        }
+    }
+
     fn ask(&mut self) -> Result<crate::target::Answer, (Reason, String, u64)> {
         match self {
             Asking::Agent(agent) => agent.ask().map_err(|trouble| {
                 let reason = match trouble {
                     Trouble::NoAnswer(_) | Trouble::Unknown(_) => Reason::NoAnswer,
-                    Trouble::Rejected(_) | Trouble::Malformed(..) | Trouble::Refused(..) => Reason::BadAnswer,
+                    Trouble::Rejected(_) | Trouble::Malformed(..) | Trouble::Refused(..) | Trouble::Endless(_) => {
+                        Reason::BadAnswer
+                    }
+                    Trouble::Stopped => Reason::NotRunning,
                 };
                 (reason, trouble.to_string(), agent.take_packets())
             }),
@@ -298,6 +322,8 @@ struct Followed {
     is_silent: Option<bool>,
     /// Whether it answered since the monitor began.
     has_answered: bool,
+    /// Whether values of its last answer could not be read.
+    has_unread: bool,
 }
 
 /// Takes what the targets pass on.
@@ -317,6 +343,7 @@ impl<'a> Hub<'a> {
             series: Vec::new(),
             is_silent: None,
             has_answered: false,
+            has_unread: false,
         });
         let targets = targets.collect();
         board.begin(registry);
@@ -345,7 +372,7 @@ impl<'a> Hub<'a> {
 
     fn found(&mut self, found: Found, observer: Observer<'_>) {
         self.board.asked(found.target, &found.state, found.late);
-        let Followed { name, is_silent, .. } = &mut self.targets[found.target];
+        let Followed { name, is_silent, has_unread, .. } = &mut self.targets[found.target];
         match &found.state {
             Ok(ports) if *is_silent != Some(false) => observer(&Report::Answers { target: name, ports: *ports }),
             Err(problem) if *is_silent != Some(true) => {
@@ -354,6 +381,10 @@ impl<'a> Hub<'a> {
             _ => {}
         }
         *is_silent = Some(found.state.is_err());
+        let values = found.unread;
+        if std::mem::replace(has_unread, values > 0) != *has_unread && values > 0 {
+            observer(&Report::Unread { target: name, values });
+        }
         for event in found.events {
             let written = self.event(found.target, event, observer);
             lost(written, observer);

@@ -9,7 +9,7 @@ use flowloom_store::monitor::{Kind, Reason};
 
 use crate::clock::Moment;
 use crate::ifmib::capacity;
-use crate::rates::{Width, counted, restarted};
+use crate::rates::{Capacity, Width, counted, restarted};
 
 /// What is recorded of the asking itself: its time and its packets, which are part of what the ports of the target count.
 pub const OWN: [(&str, &str); 2] = [("answer-time", "ns"), ("own-packets", "packets")];
@@ -52,6 +52,15 @@ pub enum Reading {
     None,
 }
 
+/// What a port can carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Speed {
+    /// Bits in a second.
+    pub bits_per_second: u64,
+    /// Whether the registry says so, and not the target.
+    pub is_stated: bool,
+}
+
 /// A port in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortReading {
@@ -65,8 +74,8 @@ pub struct PortReading {
     pub received: Moment,
     /// The uptime at which its counting was last interrupted, if the target says so.
     pub discontinuity: Option<u32>,
-    /// Bits per second that it can carry, if that is known.
-    pub bits_per_second: Option<u64>,
+    /// What it can carry, if that is known.
+    pub speed: Option<Speed>,
     /// The value of each counter of the group.
     pub readings: Vec<Reading>,
 }
@@ -142,6 +151,8 @@ pub struct Tracker {
 struct Port {
     index: String,
     discontinuity: Option<u32>,
+    /// What it could carry in the answer before.
+    speed: Option<Speed>,
     /// When it was last in an answer.
     seen: Moment,
     is_absent: bool,
@@ -153,6 +164,8 @@ struct Followed {
     kind: Kind,
     counts: Vec<(u64, Width)>,
     received: Moment,
+    /// It went back without a wrap: either it was reset, or the answer was wrong.
+    is_doubtful: bool,
 }
 
 impl Tracker {
@@ -265,6 +278,7 @@ impl Tracker {
         let mut port = self.ports.remove(&key).unwrap_or_else(|| Port {
             index: reading.index.clone(),
             discontinuity: reading.discontinuity,
+            speed: reading.speed,
             seen: reading.received,
             is_absent: false,
             counters: (0..counters).map(|_| None).collect(),
@@ -281,13 +295,16 @@ impl Tracker {
             _ if port.is_absent => Some(Reason::Absent),
             other => other,
         };
+        // In the time between two answers the speed may have been either.
+        let speed = faster(port.speed, reading.speed);
         for (number, value) in reading.readings.iter().enumerate().take(counters) {
             let info = self.groups[reading.group][number].clone();
             let before = port.counters[number].take();
-            port.counters[number] = self.counter(reading, &info, before, value, interruption);
+            port.counters[number] = self.counter(reading, speed, &info, before, value, interruption);
         }
         port.index.clone_from(&reading.index);
         port.discontinuity = reading.discontinuity;
+        port.speed = reading.speed;
         port.seen = reading.received;
         port.is_absent = false;
         self.ports.insert(key, port);
@@ -297,6 +314,7 @@ impl Tracker {
     fn counter(
         &mut self,
         reading: &PortReading,
+        speed: Option<Speed>,
         info: &CounterInfo,
         before: Option<Followed>,
         value: &Reading,
@@ -320,7 +338,7 @@ impl Tracker {
         let before = before.filter(|before| before.kind == kind);
         let Some(before) = before else {
             let series = self.define(&reading.name, info, kind);
-            return Some(Followed { series, kind, counts, received });
+            return Some(Followed { series, kind, counts, received, is_doubtful: false });
         };
         let span_ns = received.since(&before.received);
         if kind == Kind::Gauge {
@@ -332,8 +350,13 @@ impl Tracker {
             }
             return Some(Followed { counts, received, ..before });
         }
-        let most = capacity(info.class, reading.bits_per_second);
+        let mut most = capacity(info.class, speed);
+        if let Some(most) = most.as_mut().filter(|_| before.is_doubtful) {
+            // If the answer before was wrong, the counter comes back from it with all that it ever counted.
+            most.is_stated = true;
+        }
         let amount = amount(&before.counts, &counts, span_ns, most);
+        let is_doubtful = amount == Err(Reason::Reset);
         match (interruption, amount) {
             (None, Ok(amount)) => self.sample(received.wall_ns, span_ns, before.series, amount),
             (None, Err(reason)) => self.gap(before.series, &before.received, &received, reason, None),
@@ -345,7 +368,7 @@ impl Tracker {
                 self.gap(before.series, &before.received, &received, reason, None);
             }
         }
-        Some(Followed { counts, received, ..before })
+        Some(Followed { counts, received, is_doubtful, ..before })
     }
 
     fn sample(&mut self, time_ns: u64, span_ns: u64, series: u32, amount: u64) {
@@ -362,11 +385,21 @@ impl Tracker {
     }
 }
 
+/// The greater of two speeds, or the one that is known.
+fn faster(one: Option<Speed>, other: Option<Speed>) -> Option<Speed> {
+    one.into_iter().chain(other).max_by_key(|speed| speed.bits_per_second)
+}
+
 /// The series of the monitor's own packets.
 const OWN_PACKETS: u32 = 1;
 
 /// What was counted by counters that add up; the first reason why that is unknown.
-fn amount(before: &[(u64, Width)], after: &[(u64, Width)], span_ns: u64, capacity: Option<u64>) -> Result<u64, Reason> {
+fn amount(
+    before: &[(u64, Width)],
+    after: &[(u64, Width)],
+    span_ns: u64,
+    capacity: Option<Capacity>,
+) -> Result<u64, Reason> {
     if before.is_empty() {
         return Err(Reason::Absent);
     }
@@ -400,13 +433,15 @@ mod tests {
         tracker: Tracker,
         bits: Option<u64>,
         width: Width,
+        /// What was counted until now, where a test keeps it.
+        told: u64,
     }
 
     impl Story {
         fn new(bits: Option<u64>, width: Width) -> Story {
             let mut tracker = Tracker::new(octets());
             tracker.take();
-            Story { tracker, bits, width }
+            Story { tracker, bits, width, told: 0 }
         }
 
         fn answer(&mut self, seconds: u64, uptime: u32, index: &str, count: u64) -> Vec<Event> {
@@ -417,7 +452,7 @@ mod tests {
                 index: index.to_owned(),
                 received,
                 discontinuity: None,
-                bits_per_second: self.bits,
+                speed: self.bits.map(|bits_per_second| Speed { bits_per_second, is_stated: false }),
                 readings: vec![Reading::Counts(vec![(count, self.width)])],
             };
             self.answer_with(seconds, uptime, vec![port])
@@ -519,12 +554,48 @@ mod tests {
             index: "1".to_owned(),
             received: at(seconds),
             discontinuity: Some(discontinuity),
-            bits_per_second: None,
+            speed: None,
             readings: vec![Reading::Counts(vec![(count, Width::Bits64)])],
         };
         assert_eq!(story.answer_with(30, 520, vec![port(30, 0, 20)]), [sample(30, 10, 10)]);
         let found = story.answer_with(40, 530, vec![port(40, 52_500, 9_000)]);
         assert_eq!(found, [gap(2, 30, 40, Reason::Reset, None)]);
+    }
+
+    #[test]
+    fn a_wrong_answer_makes_no_spike() {
+        // A gigabit port that carries 1,000 octets a second, and once says 0.
+        let mut story = Story::new(Some(1_000_000_000), Width::Bits64);
+        story.answer(10, 500, "1", 10_000_000_000_000);
+        assert_eq!(story.answer(20, 510, "1", 0), [gap(2, 10, 20, Reason::Reset, None)]);
+        assert_eq!(story.answer(30, 520, "1", 10_000_000_020_000), [gap(2, 20, 30, Reason::AboveCapacity, None)]);
+        assert_eq!(story.answer(40, 530, "1", 10_000_000_030_000), [sample(40, 10, 10_000)]);
+        // A true reset.
+        assert_eq!(story.answer(50, 540, "1", 500), [gap(2, 40, 50, Reason::Reset, None)]);
+        assert_eq!(story.answer(60, 550, "1", 2_500_000_500), [sample(60, 10, 2_500_000_000)]);
+        // Later the port may be faster than its agent knows.
+        assert_eq!(story.answer(70, 560, "1", 12_500_000_500), [sample(70, 10, 10_000_000_000)]);
+    }
+
+    #[test]
+    fn a_port_may_become_faster_and_slower() {
+        // It carries all that it can: 10 Mbit/s, then 1 Gbit/s, then 10 Mbit/s again.
+        let (slow, fast) = (Some(10_000_000), Some(1_000_000_000));
+        let mut story = Story::new(slow, Width::Bits32);
+        story.answer(10, 500, "1", 4_294_000_000);
+        for (seconds, bits, octets) in [
+            (20, slow, 12_500_000),
+            (30, fast, 700_000_000),
+            (40, fast, 1_250_000_000),
+            (50, slow, 900_000_000),
+            (60, slow, 12_500_000),
+        ] {
+            story.bits = bits;
+            let before: u64 = 4_294_000_000 + story.told;
+            story.told += octets;
+            let count = (before + octets) % (1 << 32);
+            assert_eq!(story.answer(seconds, 490 + seconds as u32, "1", count), [sample(seconds, 10, octets)]);
+        }
     }
 
     #[test]
@@ -536,7 +607,7 @@ mod tests {
             index: "1".to_owned(),
             received: at(seconds),
             discontinuity: None,
-            bits_per_second: None,
+            speed: None,
             readings: vec![Reading::Counts(vec![(count, Width::Bits64)])],
         };
         story.answer_with(10, 500, vec![port(10, 1), port(10, 1_000_000)]);
@@ -548,7 +619,15 @@ mod tests {
     fn counters_that_add_up_wrap_one_by_one() {
         use Width::{Bits32, Bits64};
         let most = u64::from(u32::MAX);
-        assert_eq!(amount(&[(most, Bits32), (5, Bits32)], &[(1, Bits32), (7, Bits32)], S, Some(1_000)), Ok(4));
+        assert_eq!(
+            amount(
+                &[(most, Bits32), (5, Bits32)],
+                &[(1, Bits32), (7, Bits32)],
+                S,
+                Some(Capacity { per_second: 1_000, is_stated: false })
+            ),
+            Ok(4)
+        );
         assert_eq!(amount(&[(1, Bits32)], &[(2, Bits64)], S, None), Err(Reason::Reset));
         assert_eq!(amount(&[(9, Bits32), (5, Bits32)], &[(1, Bits32), (7, Bits32)], S, None), Err(Reason::Reset));
     }
@@ -563,7 +642,7 @@ mod tests {
             index: "1".to_owned(),
             received: at(seconds),
             discontinuity: None,
-            bits_per_second: None,
+            speed: None,
             readings: vec![Reading::None],
         };
         assert_eq!(story.answer_with(20, 510, vec![missing(20)]), [gap(2, 10, 20, Reason::Absent, None)]);
@@ -575,14 +654,14 @@ mod tests {
     fn values_are_samples_as_they_are() {
         let info =
             CounterInfo { name: "backlog".to_owned(), unit: "octets".to_owned(), class: Class::Own(None), kind: None };
-        let mut story = Story { tracker: Tracker::new(vec![vec![info]]), bits: None, width: Width::Bits64 };
+        let mut story = Story { tracker: Tracker::new(vec![vec![info]]), bits: None, width: Width::Bits64, told: 0 };
         let port = |seconds, value| PortReading {
             group: 0,
             name: "q".to_owned(),
             index: "1".to_owned(),
             received: at(seconds),
             discontinuity: None,
-            bits_per_second: None,
+            speed: None,
             readings: vec![Reading::Value(value)],
         };
         story.answer_with(10, 500, vec![port(10, 7)]);

@@ -114,6 +114,9 @@ fn agent(registry: &Registry, target: &Target, base: &Path) -> Result<CheckedTar
     if target.addresses.first() != found.address.as_ref() {
         found.warnings.push(format!("{} does not answer", target.addresses[0]));
     }
+    if asking.unread() > 0 {
+        found.warnings.push(format!("{} values cannot be read, and their counters are missing", asking.unread()));
+    }
     let Some(offered) = asking.offered() else { return Ok(found) };
     found.counter_bits = match offered.offer {
         Offer::Wide => Some(64),
@@ -130,7 +133,7 @@ fn agent(registry: &Registry, target: &Target, base: &Path) -> Result<CheckedTar
             continue;
         }
         if !names.insert(port.name.clone()) {
-            found.warnings.push(format!("two ports are named {:?}: the first is recorded", port.name));
+            found.warnings.push(format!("two ports are named {:?}: one is recorded, the last that is up", port.name));
             continue;
         }
         let capacity = capacity_of(&port.name, now_ns, &target.port);

@@ -6,15 +6,15 @@ use snmp2::v3::{Auth, AuthProtocol, Cipher, Security};
 use snmp2::{Error as Wire, Oid as WireOid, SyncSession};
 
 use super::oid::Oid;
-use super::value::Value;
-use crate::clock::Moment;
+use super::value::{Value, each};
+use crate::clock::{Bell, Moment};
 use crate::registry::{Authentication, Privacy};
 
 /// The port of agents.
 const PORT: u16 = 161;
 
-/// How often a question is repeated because the agent named its time first (RFC 3414, 3.2.7).
-const TIME_ROUNDS: usize = 3;
+/// How often a question is repeated because the agent named its time first (RFC 3414, 3.2.7), or another answer came first.
+const ROUNDS: usize = 3;
 
 /// Repetitions at first, and at most.
 const FIRST_REPETITIONS: u32 = 8;
@@ -56,6 +56,12 @@ pub enum Trouble {
     /// The agent says that it cannot answer.
     #[error("{0} answered with error {1}")]
     Refused(String, u32),
+    /// It answers for longer than anyone waits.
+    #[error("{0} does not come to an end with its answers")]
+    Endless(String),
+    /// The bell rang meanwhile.
+    #[error("the monitor ends")]
+    Stopped,
 }
 
 /// A conversation with a target.
@@ -73,6 +79,9 @@ pub struct Session {
     /// Packets sent and received.
     packets: u64,
     request: i32,
+    /// When the questions must have come to an end, on CLOCK_MONOTONIC.
+    end_ns: u64,
+    bell: Bell,
 }
 
 /// How a question about some names is asked.
@@ -92,7 +101,20 @@ impl Session {
             open: None,
             packets: 0,
             request: (Moment::now().wall_ns & 0x3fff_ffff) as i32,
+            end_ns: u64::MAX,
+            bell: Bell::default(),
         }
+    }
+
+    /// The same, that asks nothing any longer when `bell` has rung.
+    #[must_use]
+    pub fn with_bell(self, bell: Bell) -> Session {
+        Session { bell, ..self }
+    }
+
+    /// Questions from now on must come to an end within this time.
+    pub fn begin_within(&mut self, limit_ns: u64) {
+        self.end_ns = Moment::now().monotonic_ns.saturating_add(limit_ns);
     }
 
     /// The same with at most so many rows in an answer.
@@ -171,6 +193,12 @@ impl Session {
         let mut last = None;
         for _ in 0..self.addresses.len() {
             for _ in 0..=self.retries {
+                if self.bell.has_rung() {
+                    return Err(Trouble::Stopped);
+                }
+                if Moment::now().monotonic_ns > self.end_ns {
+                    return Err(Trouble::Endless(self.address().to_owned()));
+                }
                 match self.once(question, &wire, visit) {
                     Err(trouble @ Trouble::NoAnswer(_)) => last = Some(trouble),
                     Err(trouble @ (Trouble::Unknown(_) | Trouble::Rejected(_))) => {
@@ -197,7 +225,7 @@ impl Session {
             Some(session) => session,
             None => self.begin(&address)?,
         };
-        for _ in 0..TIME_ROUNDS {
+        for _ in 0..ROUNDS {
             self.packets += 1;
             match question(&mut session, names) {
                 Ok(answer) => {
@@ -205,16 +233,22 @@ impl Session {
                     self.packets += 1;
                     let status = answer.error_status;
                     if status == 0 {
-                        answer.varbinds.for_each(|(name, value)| visit(name.as_bytes(), Value::of(&value)));
+                        each(answer.varbinds, visit);
                     }
                     self.open = Some(session);
                     return if status == 0 { Ok(moment) } else { Err(Trouble::Refused(address, status)) };
                 }
                 Err(Wire::AuthUpdated) => self.packets += 1,
+                // An answer to the question before came twice: from now on each would be taken for the next question's. A new socket does
+                // not have it.
+                Err(Wire::RequestIdMismatch) => {
+                    self.packets += 1;
+                    session = self.begin(&address)?;
+                }
                 Err(error) => return Err(self.trouble(address, &error)),
             }
         }
-        Err(Trouble::Malformed(address, "its time does not hold still".to_owned()))
+        Err(Trouble::Malformed(address, "neither its time nor its answers hold still".to_owned()))
     }
 
     /// Opens a socket, and of version 3 learns who the agent is.
