@@ -1,6 +1,7 @@
 //! Thresholds, and what is done when one is passed: a program is run, or a URL is called.
 
 use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -130,6 +131,12 @@ impl Alerts {
         }
     }
 
+    /// The value of a series is unknown for a while: nobody knows whether it stayed beyond a threshold.
+    pub(crate) fn gap(&mut self, series: u32) {
+        let Some((_, watches)) = self.watched.get_mut(&series) else { return };
+        watches.iter_mut().for_each(|watch| watch.since_ns = None);
+    }
+
     /// Reports the actions that failed since this was last called.
     pub(crate) fn finished(&mut self, failed: &mut dyn FnMut(&str, String)) {
         while let Ok((alert, problem)) = self.done.1.try_recv() {
@@ -152,7 +159,7 @@ impl Alerts {
             let ended = ended.clone();
             let rule = Arc::clone(&rule);
             move || {
-                let run = if rule.command.is_empty() { Ok(()) } else { run(&rule.command, &raised) };
+                let run = if rule.command.is_empty() { Ok(()) } else { run(&rule.command, &raised, MOST_TIME) };
                 let called = rule.url.as_ref().map_or(Ok(()), |url| call(url, &raised));
                 let _ = ended.send((rule.name.clone(), run.and(called).err()));
             }
@@ -194,7 +201,7 @@ fn raised(rule: &Alert, series: &Series, time_ns: u64, value: f64, state: State)
 }
 
 /// Runs a program. What happened is in its environment, so that no name becomes an argument.
-fn run(command: &[String], raised: &Raised) -> Result<(), String> {
+fn run(command: &[String], raised: &Raised, most: Duration) -> Result<(), String> {
     let mut child = Command::new(&command[0])
         .args(&command[1..])
         .env("FLOWLOOM_ALERT_NAME", &raised.alert)
@@ -208,9 +215,11 @@ fn run(command: &[String], raised: &Raised) -> Result<(), String> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
+        // Its children end with it.
+        .process_group(0)
         .spawn()
         .map_err(|error| format!("{}: {error}", command[0]))?;
-    let end = Moment::now().monotonic_ns + MOST_TIME.as_nanos() as u64;
+    let end = Moment::now().monotonic_ns + most.as_nanos() as u64;
     let pause = Bell::default();
     loop {
         match child.try_wait() {
@@ -220,9 +229,10 @@ fn run(command: &[String], raised: &Raised) -> Result<(), String> {
                 pause.wait_until(Moment::now().monotonic_ns + 20_000_000);
             }
             Ok(None) => {
-                let _ = child.kill();
+                let group = nix::unistd::Pid::from_raw(child.id() as i32);
+                let _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);
                 let _ = child.wait();
-                return Err(format!("{}: it took more than {} s", command[0], MOST_TIME.as_secs()));
+                return Err(format!("{}: it took more than {} s", command[0], most.as_secs()));
             }
             Err(error) => return Err(error.to_string()),
         }
@@ -296,10 +306,39 @@ mod tests {
         let command = ["sh", "-c", &script].map(str::to_owned);
         let raised =
             raised(&alert("above = 1"), &Series { port: "$(date)".to_owned(), ..series() }, 1, 2.0, State::Raised);
-        run(&command, &raised).unwrap();
+        run(&command, &raised, MOST_TIME).unwrap();
         assert_eq!(std::fs::read_to_string(file).unwrap(), "busy $(date)\n");
-        assert!(run(&["false".to_owned()], &raised).unwrap_err().starts_with("false: exit status"));
-        assert!(run(&["/none".to_owned()], &raised).unwrap_err().starts_with("/none: No such file"));
+        assert!(run(&["false".to_owned()], &raised, MOST_TIME).unwrap_err().starts_with("false: exit status"));
+        assert!(run(&["/none".to_owned()], &raised, MOST_TIME).unwrap_err().starts_with("/none: No such file"));
+    }
+
+    #[test]
+    fn what_lasts_is_known_all_the_time() {
+        // Two seconds above, ten of which nobody knows, and one above.
+        let mut alerts = Alerts::new(&[alert("above = 100\nlasts = \"3s\"")]);
+        alerts.defined(&series());
+        let mut found = Vec::new();
+        for second in [1, 2, 13, 14, 15] {
+            if second == 13 {
+                alerts.gap(7);
+            }
+            alerts.sampled(second * S, S, &[(7, 200)], &mut |raised| found.push(raised.time_ns / S));
+        }
+        assert_eq!(found, [15]);
+    }
+
+    #[test]
+    fn a_program_ends_with_its_children() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("lives");
+        // The child of a child would write long after the shell was ended.
+        let script = format!("(sleep 2; echo > {}) & wait", file.display());
+        let command = ["sh", "-c", &script].map(str::to_owned);
+        let raised = raised(&alert("above = 1"), &series(), 1, 2.0, State::Raised);
+        let ended = run(&command, &raised, Duration::from_millis(200)).unwrap_err();
+        assert!(ended.contains("it took more than"), "{ended}");
+        Bell::default().wait_until(Moment::now().monotonic_ns + 2_500_000_000);
+        assert!(!file.exists());
     }
 
     #[test]

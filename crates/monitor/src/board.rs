@@ -7,6 +7,7 @@ use flowloom_store::monitor::{Kind, MILLIONTHS, Reason, SampleRow, Series};
 
 use crate::metric::{MetricKind, Metrics, Number, PrometheusText};
 use crate::registry::Registry;
+use crate::target::{ANSWERS, OWN};
 
 /// Shared by the monitor and those who look at it.
 #[derive(Clone, Debug, Default)]
@@ -90,10 +91,18 @@ impl Board {
         }
     }
 
-    pub(crate) fn gap(&self, id: u32, reason: Reason) {
+    /// The rate of a series is unknown for a while, or what it counted alone is known. A gap of its answers is one of all series of a target.
+    pub(crate) fn gap(&self, id: u32, reason: Reason, amount: Option<u64>) {
         let mut board = self.lock();
+        let mut silent = None;
         if let Some(state) = board.series.get_mut(&id) {
             state.last = None;
+            state.total = state.total.wrapping_add(amount.unwrap_or(0));
+            silent = is_of_answers(&state.series).then(|| state.series.target.clone());
+        }
+        if let Some(target) = silent {
+            let of_target = board.series.values_mut().filter(|state| state.series.target == target);
+            of_target.for_each(|state| state.last = None);
         }
         *board.gaps.entry(reason).or_default() += 1;
     }
@@ -148,6 +157,11 @@ impl Board {
     }
 }
 
+/// Whether the series is that of the answers of a target.
+fn is_of_answers(series: &Series) -> bool {
+    series.port.is_empty() && series.counter == OWN[ANSWERS as usize].0
+}
+
 fn labels(series: &Series) -> [(&str, &str); 4] {
     [("target", &series.target), ("port", &series.port), ("counter", &series.counter), ("unit", &series.unit)]
 }
@@ -155,6 +169,32 @@ fn labels(series: &Series) -> [(&str, &str); 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_silent_target_has_no_rates_and_loses_no_counts() {
+        let board = Board::default();
+        let series = |id, port: &str, counter: &str, kind| {
+            let (target, port, counter, unit) =
+                ("core".to_owned(), port.to_owned(), counter.to_owned(), "x".to_owned());
+            Arc::new(Series { id, target, port, counter, unit, kind, interval_ns: 1_000_000_000 })
+        };
+        board.defined(&series(0, "", "answer-time", Kind::Gauge));
+        board.defined(&series(2, "p", "in", Kind::Counter));
+        board.defined(&series(3, "p", "backlog", Kind::Gauge));
+        let second = 1_000_000_000;
+        board.sampled(10 * second, second, &[(0, 5), (2, 100), (3, 7)]);
+        assert!(board.prometheus().contains("flowloom_rate{target=\"core\",port=\"p\",counter=\"in\",unit=\"x\"} 100"));
+        board.gap(0, Reason::NoAnswer, None);
+        let text = board.prometheus();
+        assert!(!text.contains("flowloom_rate{") && !text.contains("flowloom_value{"), "{text}");
+        // It went on counting.
+        board.gap(2, Reason::NoAnswer, Some(40));
+        let text = board.prometheus();
+        assert!(
+            text.contains("flowloom_counted_total{target=\"core\",port=\"p\",counter=\"in\",unit=\"x\"} 140"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn labels_hold_any_name() {

@@ -28,6 +28,9 @@ const MOST_SPREAD_NS: u64 = 60 * 1_000_000_000;
 /// How often the writer looks at the clock, and what was written is brought to the disk.
 const SYNC_NS: u64 = 1_000_000_000;
 
+/// Targets that answer when the bell rings have so long until what they said is written.
+const GRACE_NS: u64 = 1_000_000_000;
+
 /// How often tables are merged and old ones deleted.
 const MAINTENANCE_NS: u64 = 300 * 1_000_000_000;
 
@@ -189,9 +192,10 @@ pub fn run(
                 // Targets are spread over the interval, the first at once.
                 let phase = interval_ns.min(MOST_SPREAD_NS) / registry.target.len() as u64 * number as u64;
                 let schedule = Schedule { target: number, interval_ns, first_ns: begun.monotonic_ns + phase };
-                let (sender, bell) = (sender.clone(), bell.clone());
+                let (sender, bell, counters) = (sender.clone(), bell.clone(), target.counter.clone());
                 let thread = thread::Builder::new().name(target.name.clone()).stack_size(STACK);
-                thread.spawn_scoped(scope, move || follow(source, &target.counter, schedule, &sender, &bell))?;
+                // Nobody waits for the end of one that waits for an answer.
+                thread.spawn(move || follow(source, &counters, schedule, &sender, &bell))?;
             }
             let (maintainer, retention, bell) = (writer.maintainer(), registry.keep.retention(), bell.clone());
             let thread = thread::Builder::new().name("maintainer".to_owned());
@@ -203,7 +207,7 @@ pub fn run(
         if started.is_err() {
             bell.ring();
         }
-        Hub::new(registry, writer, board).run(&receiver, observer);
+        Hub::new(registry, writer, board).run(&receiver, bell, observer);
         bell.ring();
         started.map_err(MonitorError::System)
     })
@@ -350,9 +354,13 @@ impl<'a> Hub<'a> {
         Hub { writer, board, targets, alerts: crate::alert::Alerts::new(&registry.alert), synced_ns: 0 }
     }
 
-    /// Works until all targets have ended.
-    fn run(mut self, receiver: &Receiver<Found>, observer: Observer<'_>) {
-        loop {
+    /// Works until all targets have ended, or the bell rang and some still wait for an answer.
+    fn run(mut self, receiver: &Receiver<Found>, bell: &Bell, observer: Observer<'_>) {
+        let mut end_ns = u64::MAX;
+        while Moment::now().monotonic_ns < end_ns {
+            if bell.has_rung() {
+                end_ns = end_ns.min(Moment::now().monotonic_ns + GRACE_NS);
+            }
             match receiver.recv_timeout(std::time::Duration::from_nanos(SYNC_NS)) {
                 Ok(found) => self.found(found, observer),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -420,7 +428,8 @@ impl<'a> Hub<'a> {
             }
             Event::Gap { series, start_ns, end_ns, reason, amount } => {
                 let Some(series) = of_target.series.get(series as usize).copied().flatten() else { return Ok(()) };
-                self.board.gap(series, reason);
+                self.board.gap(series, reason, amount);
+                self.alerts.gap(series);
                 self.writer.gap(GapRow { series, start_ns, end_ns, reason, amount })
             }
         }

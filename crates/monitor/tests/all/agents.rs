@@ -3,6 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use flowloom_monitor::clock::{Bell, Moment};
+use flowloom_monitor::snmp::oid::Oid;
+use flowloom_monitor::snmp::session::{Access, Session, Trouble};
+use flowloom_monitor::snmp::walk::walk;
 use flowloom_monitor::{Agent, Offer, Registry};
 
 use super::responder::{Answers, Objects, Responder, Value, switch};
@@ -26,7 +30,7 @@ fn all_ports_are_read_whatever_fits_into_an_answer() {
         let answer = agent.ask().unwrap();
         assert_eq!(answer.ports.len(), 53, "{most} values at once");
         assert!(answer.ports.iter().all(|port| port.readings.len() == 8));
-        assert_eq!(answer.ports[0].bits_per_second, Some(1_000_000_000));
+        assert_eq!(answer.ports[0].speed.map(|speed| speed.bits_per_second), Some(1_000_000_000));
         assert_eq!(answer.uptime.map(|(ticks, _)| ticks), Some(10_000));
         assert!(answer.own_packets > 2);
         let offered = agent.offered().unwrap();
@@ -100,7 +104,7 @@ fn ports_that_come_are_noticed() {
     // Their counters are read at once, what else is known of them the next time.
     assert_eq!(agent.ask().unwrap().ports.len(), 5);
     let answer = agent.ask().unwrap();
-    assert!(answer.ports.iter().all(|port| port.bits_per_second == Some(1_000_000_000)));
+    assert!(answer.ports.iter().all(|port| port.speed.is_some_and(|speed| speed.bits_per_second == 1_000_000_000)));
     assert_eq!(agent.offered().unwrap().ports.len(), 5);
 }
 
@@ -123,4 +127,65 @@ fn a_second_address_is_asked_when_the_first_is_silent() {
     agent.ask().unwrap();
     let took = flowloom_monitor::Moment::now().since(&start);
     assert!(took < Duration::from_millis(900).as_nanos() as u64, "{took} ns");
+}
+
+#[test]
+fn an_answer_that_comes_twice_costs_nothing() {
+    let responder = Responder::with_copies(shared(switch(20, 100, 7)), 30, 2);
+    let mut agent = agent(&responder);
+    for _ in 0..5 {
+        assert_eq!(agent.ask().unwrap().ports.len(), 20);
+    }
+}
+
+#[test]
+fn a_value_that_cannot_be_read_is_the_only_one_that_is_missing() {
+    for most in [3, 14, 15, 100, 1_000] {
+        let mut objects = switch(5, 100, 7);
+        // A counter of nine bytes.
+        let broken = [&[0x46, 9][..], &[1; 9]].concat();
+        objects.insert(vec![1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 6, 2], Value::Raw(broken));
+        let responder = Responder::start(shared(objects), most);
+        let mut agent = agent(&responder);
+        let answer = agent.ask().unwrap();
+        let has = |port: usize| answer.ports[port].readings[0] != flowloom_monitor::target::Reading::None;
+        assert_eq!((0..5).map(has).collect::<Vec<_>>(), [true, false, true, true, true], "{most} values at once");
+        assert!(answer.ports.iter().all(|port| port.readings[1] != flowloom_monitor::target::Reading::None));
+        assert!(agent.unread() > 0);
+    }
+}
+
+/// An agent whose tables have no end.
+struct Endless;
+
+impl Answers for Endless {
+    fn get(&mut self, _: &[u32]) -> Option<Value> {
+        Some(Value::Ticks(5))
+    }
+
+    fn next(&mut self, name: &[u32]) -> Option<(Vec<u32>, Value)> {
+        let column = if name.get(6) == Some(&31) { 11 } else { 10 };
+        let last = name.get(column).map_or(1, |last| last + 1);
+        Some(([&name[..name.len().min(column)], &[last]].concat(), Value::Count64(1)))
+    }
+}
+
+#[test]
+fn a_table_without_end_ends() {
+    let responder = Responder::start(Endless, 3);
+    let access = Access::Community("public".to_owned());
+    let session = || Session::new(access.clone(), vec![responder.address.to_string()], Duration::from_secs(1), 0);
+    let columns: [Oid; 1] = ["1.3.6.1.2.1.2.2.1.10".parse().unwrap()];
+    let mut limited = session();
+    limited.begin_within(Duration::from_millis(100).as_nanos() as u64);
+    assert!(matches!(walk(&mut limited, &columns), Err(Trouble::Endless(_))));
+    // The monitor ends meanwhile.
+    let bell = Bell::default();
+    let ringer = bell.clone();
+    let thread = std::thread::spawn(move || {
+        Bell::default().wait_until(Moment::now().monotonic_ns + 100_000_000);
+        ringer.ring();
+    });
+    assert_eq!(walk(&mut session().with_bell(bell), &columns).unwrap_err(), Trouble::Stopped);
+    thread.join().unwrap();
 }

@@ -15,6 +15,8 @@ pub enum Value {
     Count32(u32),
     Count64(u64),
     Gauge(u32),
+    /// Bytes as they are on the wire.
+    Raw(Vec<u8>),
 }
 
 /// Objects by identifier, in the order in which the agent names them.
@@ -49,7 +51,12 @@ pub struct Responder {
 
 impl Responder {
     /// One that answers the community `public` with at most `most` values at once.
-    pub fn start(mut answers: impl Answers, most: usize) -> Responder {
+    pub fn start(answers: impl Answers, most: usize) -> Responder {
+        Responder::with_copies(answers, most, 1)
+    }
+
+    /// The same, that sends each answer so many times.
+    pub fn with_copies(mut answers: impl Answers, most: usize, copies: usize) -> Responder {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         let address = socket.local_addr().unwrap();
@@ -60,7 +67,9 @@ impl Responder {
             while !ended.load(Ordering::Relaxed) {
                 let Ok((length, from)) = socket.recv_from(&mut packet) else { continue };
                 if let Some(answer) = answer(&packet[..length], &mut answers, most) {
-                    let _ = socket.send_to(&answer, from);
+                    for _ in 0..copies {
+                        let _ = socket.send_to(&answer, from);
+                    }
                 }
             }
         });
@@ -141,6 +150,7 @@ fn binding(name: &[u32], value: Option<&Value>, missing: u8) -> Vec<u8> {
         Some(Value::Count32(count)) => unsigned(0x41, (*count).into()),
         Some(Value::Count64(count)) => unsigned(0x46, *count),
         Some(Value::Gauge(value)) => unsigned(0x42, (*value).into()),
+        Some(Value::Raw(bytes)) => bytes.clone(),
     };
     push(SEQUENCE, &[push(OBJECT, oid.wire()), value].concat())
 }
