@@ -279,6 +279,33 @@ fn notes_are_marks_and_say_what_is_wrong() {
 }
 
 #[test]
+fn a_queue_in_octets_is_no_rate_in_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = MonitorWriter::open(&folder.path().join("m"), WriterOptions::default(), START).unwrap();
+    let series = |counter: &str, kind| Series {
+        id: 0,
+        target: "core".to_owned(),
+        port: "p".to_owned(),
+        counter: counter.to_owned(),
+        unit: "octets".to_owned(),
+        kind,
+        interval_ns: MINUTE,
+    };
+    let (backlog, _) = writer.series(series("backlog", Kind::Gauge)).unwrap();
+    let (into, _) = writer.series(series("in", Kind::Counter)).unwrap();
+    let samples = vec![(backlog, 465), (into, 60)];
+    writer.samples(Batch { time_ns: START + MINUTE, span_ns: MINUTE, samples }).unwrap();
+    let shelf = Shelf::open(&[folder.path().to_owned()]).unwrap();
+    let fields = format!("monitor=0/m&series={backlog}&series={into}&from={START}&to={}&points=1", START + MINUTE);
+    let question = Question::parse("/api/period.csv", &fields).unwrap().unwrap();
+    let Answer::Csv(text) = shelf.answer(&question).unwrap() else { panic!() };
+    let mut read = csv::Reader::from_reader(text.as_bytes());
+    let rows: Vec<Vec<String>> = read.records().map(|row| row.unwrap().iter().map(str::to_owned).collect()).collect();
+    let told: Vec<[&str; 3]> = rows.iter().map(|row| [&*row[2], &row[8], &row[10]]).collect();
+    assert_eq!(told, [["backlog", "465", ""], ["in", "1", "8"]]);
+}
+
+#[test]
 fn what_is_left_out_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let root = |name: &str| folder.path().join(name);
@@ -287,8 +314,8 @@ fn what_is_left_out_is_told() {
         std::fs::write(root(name).join("runs/a/run.json"), "{}").unwrap();
     }
     std::fs::create_dir_all(root("one/1/2/3/4/5/6/7/8/9")).unwrap();
-    let odd = std::os::unix::ffi::OsStrExt::from_bytes(&b"u\xff"[..]);
-    std::fs::create_dir(root("one").join::<&std::ffi::OsStr>(odd)).unwrap();
+    let odd = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"u\xff");
+    std::fs::create_dir(root("one").join(odd)).unwrap();
     let shelf = Shelf::open(&[root("one"), root("two")]).unwrap();
     // Two runs of one name are told apart by their folders.
     let name = |id: &str| shelf.folders().unwrap().into_iter().find(|folder| folder.id == id).map(|folder| folder.name);
