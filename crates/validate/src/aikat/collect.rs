@@ -13,6 +13,8 @@ use flowloom_store::run_folder::{ConnectionRow, RunFolder};
 use serde_json::{Map, Value};
 
 use super::cells::{CellRow, Key, Network};
+use super::over_time;
+use super::prepare::Origin;
 
 /// Quantiles that a row keeps of durations and of response times, in percent.
 pub const PERCENTILES: [u32; 20] = [5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95, 99];
@@ -64,6 +66,7 @@ fn row(folder: &Path) -> Result<CellRow, String> {
     let window = window(facts)?;
     numbers.extend(of_connections(&run, window)?);
     numbers.extend(of_queue(&run, window, heavier(summary))?);
+    numbers.extend(over_time::numbers(&run, heavier(summary), length(facts)?)?);
     if let Some(wall) = run.host().get("wall_ns").and_then(Value::as_f64) {
         numbers.insert("wall_s".to_owned(), wall / 1e9);
     }
@@ -81,14 +84,19 @@ fn key(facts: &Map<String, Value>) -> Result<Key, String> {
         found.ok_or_else(|| format!("its experiment has no {}", path.join(".")))
     };
     let name = |path: &[&str]| at(path).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-    let scale = at(&["workload", "model", "scale"])?;
     let rate = name(&["network", "bottleneck", "rate"])?;
+    let seed = facts.get("seed").and_then(Value::as_u64).ok_or("it does not say its seed")?;
+    let Origin { mut workload, scale, seed, .. } = origin(&keys, seed)?;
+    if name(&["workload", "cut"]).is_ok_and(|cut| cut == "none") && at(&["workload", "model"]).is_ok() {
+        workload.push_str(", from empty");
+    }
+    for source in keys.get("sources").and_then(toml::Value::as_array).into_iter().flatten() {
+        let word = |key: &str| source.get(key).and_then(toml::Value::as_str).unwrap_or_default();
+        workload = format!("{workload} + {} {}", word("kind"), word("rate"));
+    }
     Ok(Key {
-        workload: name(&["workload", "model", "kind"])?,
-        scale: scale
-            .as_float()
-            .or_else(|| scale.as_integer().map(|whole| whole as f64))
-            .ok_or("its scale is no number")?,
+        workload,
+        scale,
         network: if rate == "1gbit" { Network::Unconstrained } else { Network::Constrained },
         structure: name(&["workload", "structure"])?,
         rtt: match at(&["workload", "rtt", "paths"]) {
@@ -102,7 +110,31 @@ fn key(facts: &Map<String, Value>) -> Result<Key, String> {
             name(&["network", "bottleneck", "queue", "limit"]).ok(),
         ),
         minutes: minutes(&name(&["measure", "duration"])?)?,
-        seed: facts.get("seed").and_then(Value::as_u64).ok_or("it does not say its seed")?,
+        seed,
+    })
+}
+
+/// What is replayed: a model, or what is left of one in a file, which says so by its name. `drawn` is the seed of the run.
+fn origin(keys: &toml::Table, drawn: u64) -> Result<Origin, String> {
+    let workload = keys.get("workload").ok_or("its experiment has no workload")?;
+    let text = |value: Option<&toml::Value>| value.and_then(toml::Value::as_str).map(str::to_owned);
+    if let Some(file) = text(workload.get("source")) {
+        let of = Origin::of_file(&file)?;
+        return Ok(Origin { workload: format!("{}, {}", of.workload, of.part), ..of });
+    }
+    let model = workload.get("model").ok_or("its experiment has neither a source nor a model")?;
+    if let Some(file) = text(model.get("config")) {
+        let of = Origin::of_file(&file)?;
+        let draw = text(model.get("draw")).unwrap_or_default();
+        return Ok(Origin { workload: format!("{}, {} {draw}", of.workload, of.part), seed: drawn, ..of });
+    }
+    let scale = model.get("scale").ok_or("its model has no scale")?;
+    let scale = scale.as_float().or_else(|| scale.as_integer().map(|whole| whole as f64));
+    Ok(Origin {
+        workload: text(model.get("kind")).ok_or("its model has no kind")?,
+        scale: scale.ok_or("its scale is no number")?,
+        part: String::new(),
+        seed: drawn,
     })
 }
 
@@ -119,6 +151,12 @@ fn minutes(duration: &str) -> Result<u64, String> {
         "h" => Ok(60 * number),
         _ => Err(format!("its duration is {duration:?}, not of minutes")),
     }
+}
+
+/// For how long connections start.
+fn length(facts: &Map<String, Value>) -> Result<Duration, String> {
+    let nanos = facts.get("original").and_then(|original| original.get("duration_ns")).and_then(Value::as_u64);
+    nanos.map(Duration::from_nanos).ok_or_else(|| "it does not say how long it is".to_owned())
 }
 
 fn window(facts: &Map<String, Value>) -> Result<(Time, Time), String> {
@@ -153,11 +191,9 @@ fn heavier(summary: &Value) -> LinkSide {
 
 /// What the summary of the run has: the direction with more bytes is `heavy`, the other one `light`.
 fn of_summary(summary: &Value) -> Result<BTreeMap<String, f64>, String> {
-    let mut numbers = BTreeMap::new();
+    let mut numbers: BTreeMap<String, f64> = BTreeMap::new();
     let mut take = |name: &str, pointer: &str, unit: f64| {
-        if let Some(value) = number(summary, pointer) {
-            numbers.insert(name.to_owned(), value / unit);
-        }
+        numbers.extend(number(summary, pointer).map(|value| (name.to_owned(), value / unit)));
     };
     let heavy = direction(heavier(summary));
     let directions = [("heavy", heavy), ("light", direction(heavier(summary).other()))];
@@ -175,6 +211,11 @@ fn of_summary(summary: &Value) -> Result<BTreeMap<String, f64>, String> {
                 take(&format!("packet_rate_sd_{bin_s}s_{name}_kpps"), &at("packets_per_second/sd"), 1e3);
                 take(&format!("throughput_sd_{bin_s}s_{name}_mbps"), &at("bits_per_second/sd"), 1e6);
             }
+        }
+    }
+    for (name, direction) in directions {
+        for (end, of) in ["low", "high"].into_iter().enumerate() {
+            take(&format!("hurst_packets_{name}_{of}"), &format!("/{direction}/hurst_packets/interval/{end}"), 1.0);
         }
     }
     take("queue_empty_share", &format!("/{heavy}/queue_empty_share"), 1.0);

@@ -2,7 +2,7 @@
 
 use super::cells::Network;
 use super::claims::{Claim, Of};
-use super::published::{ratio, value};
+use super::published::{CAMPUS, ratio, value};
 
 use Network::{Constrained, Unconstrained};
 
@@ -13,6 +13,22 @@ const SHORT_QUEUE: &str = "drop-tail 480p";
 
 /// The structures whose runs are set side by side.
 const STRUCTURES: [&str; 3] = ["a-t-b-t", "a-b", "block-sequential"];
+
+/// Parts of the workload in half an hour without a limit: the name of the rows, and what it is.
+const PARTS: [(&str, &str); 9] = [
+    ("campus-2008, whole", "all"),
+    ("campus-2008, longest", "the 30 % of connections that last longest"),
+    ("campus-2008, shorter", "the other 70 %"),
+    ("campus-2008, largest", "the 30 % of connections with the most bytes"),
+    ("campus-2008, smaller", "the other 70 %"),
+    ("campus-2008, starts", "starts alone"),
+    ("campus-2008, times", "starts and waits"),
+    ("campus-2008, sizes", "sizes alone"),
+    ("campus-2008, neither", "neither"),
+];
+
+/// Waits of workloads that were made before: those that the file has.
+const AS_MADE: &str = "0ms ostt";
 
 /// A question, and what was asked of the runs.
 pub struct Question {
@@ -30,8 +46,8 @@ fn compared(name: String, over: Of, under: Of, quantity: &'static str) -> Claim 
 }
 
 /// All of them that were asked.
-pub fn questions() -> [Question; 4] {
-    [short_queue(), disciplines(), paths(), instants()]
+pub fn questions() -> [Question; 8] {
+    [short_queue(), disciplines(), paths(), instants(), parts(), twin(), datagrams(), steady()]
 }
 
 fn short_queue() -> Question {
@@ -120,6 +136,127 @@ fn instants() -> Question {
         title: "Active connections by the millisecond",
         text: "Presence in seconds adds up to a second to each connection, and so hides differences that are shorter. Presence in milliseconds adds a \
                thousandth of that, which leaves hardly more than the connections that are open at an instant (`small.toml`; six minutes).",
+        claims,
+    }
+}
+
+fn parts() -> Question {
+    let of = |workload| Of::control(CAMPUS, Unconstrained).workload(workload).waits(AS_MADE);
+    let whole = of(PARTS[0].0);
+    let hurst = "hurst_packets_heavy";
+    let mut claims = Vec::new();
+    for (workload, name) in PARTS {
+        claims.push(value(format!("{name}: Hurst parameter of packets"), SOURCE, of(workload), hurst, f64::NAN));
+        let [low, high] = ["hurst_packets_heavy_low", "hurst_packets_heavy_high"];
+        claims.push(value(format!("{name}: lower end of a run's interval"), SOURCE, of(workload), low, f64::NAN));
+        claims.push(value(format!("{name}: upper end of a run's interval"), SOURCE, of(workload), high, f64::NAN));
+    }
+    for (workload, name) in &PARTS[1..] {
+        let name = format!("{name}: packets a second, over all");
+        claims.push(compared(name, of(workload), whole, "packet_rate_heavy_kpps"));
+    }
+    Question {
+        title: "Which part of the workload makes dependence",
+        text: "The workload of half an hour, cut like a trace, and parts of it, each over a link without a limit (`dependence.toml`, taken apart by \
+               `reproduce --parts`). Connections last until they close, or to the end; the other 70 % stand below the 30 % that they are left of. *Starts alone*: every \
+               connection that begins in this half hour exchanges the mean request and the mean response at its own start. *Starts and waits*: all data units and \
+               waits, the units of their mean size. *Sizes alone*: every connection sends what it has in one exchange, without waits, and starts in a Poisson process. \
+               *Neither*: the mean exchanges in a Poisson process, whose parameter is one half. All bytes of the workload are in the last four.",
+        claims,
+    }
+}
+
+fn twin() -> Question {
+    let rows: [(&str, &str); 9] = [
+        ("throughput", "throughput_heavy_mbps"),
+        ("packets a second", "packet_rate_heavy_kpps"),
+        ("median response", "response_p50_ms"),
+        ("90 % of responses", "response_p90_ms"),
+        ("median time to the last byte", "last_byte_p50_ms"),
+        ("80 % of times to the last byte", "last_byte_p80_ms"),
+        ("active connections (presence)", "presence_mean"),
+        ("Hurst parameter of packets", "hurst_packets_heavy"),
+        ("mean queue", "queue_mean_packets"),
+    ];
+    let mut claims = Vec::new();
+    for (workload, draw) in
+        [("campus-2008, twin independent", "by variables"), ("campus-2008, twin sessions", "by sessions")]
+    {
+        for network in [Unconstrained, Constrained] {
+            let control = Of::control(CAMPUS, network);
+            let twin = control.workload(workload).waits(AS_MADE);
+            // Nothing waits without a limit.
+            let of_network = rows.iter().filter(|(what, _)| network == Constrained || *what != "mean queue");
+            claims.extend(of_network.map(|(what, quantity)| {
+                compared(format!("{draw}, {network}: {what}, twin over a-t-b-t"), twin, control, quantity)
+            }));
+        }
+    }
+    Question {
+        title: "A parametric twin",
+        text: "Swing's model, fitted to whole connections of the workload, of which each is a client of its own, since the workload knows none \
+               (`reproduce --twin`), draws half an hour of it, cut like a trace: every variable for itself, or whole sessions, which then are whole connections. \
+               Beside the control over a link without a limit and over one of 105 %, of each one's own load.",
+        claims,
+    }
+}
+
+fn datagrams() -> Question {
+    let alone = Of::small(Constrained);
+    let mut claims = Vec::new();
+    let rows = [
+        ("5 % on top", "campus-2008 + poisson 9.04mbit", 0.4),
+        ("20 % on top", "campus-2008 + poisson 36.16mbit", 0.4),
+        ("5 % of the load", "campus-2008 + poisson 9.04mbit", 0.38),
+        ("20 % of the load", "campus-2008 + poisson 36.16mbit", 0.32),
+    ];
+    for (name, workload, scale) in rows {
+        let beside = alone.workload(workload).at_scale(scale);
+        for (what, quantity) in [
+            ("mean queue", "queue_mean_packets"),
+            ("median response", "response_p50_ms"),
+            ("90 % of responses", "response_p90_ms"),
+            ("80 % of times to the last byte", "last_byte_p80_ms"),
+        ] {
+            claims.push(compared(format!("{name}: {what}, beside datagrams over alone"), beside, alone, quantity));
+        }
+    }
+    Question {
+        title: "Datagrams beside TCP",
+        text: "Datagrams in a Poisson process in the busier direction, with 5 and 20 % of the published load at this scale, over the link of 105 % of the \
+               connections' load: on top of the connections, or in the place of as large a part of them (`datagrams.toml`; six minutes). Responses and times are those of TCP.",
+        claims,
+    }
+}
+
+fn steady() -> Question {
+    let rows: [(&str, &str); 8] = [
+        ("starts are steady from, s", "settled_starts_s"),
+        ("throughput is steady from, s", "settled_throughput_s"),
+        ("active connections (presence) are steady from, s", "settled_presence_s"),
+        ("the queue is steady from, s", "settled_queue_s"),
+        ("active connections, last third over first", "last_over_first_third_presence"),
+        ("queue, last third over first", "last_over_first_third_queue"),
+        ("throughput: deviation of means over a minute, share of the mean", "throughput_cov_60s"),
+        ("throughput: deviation of means over five minutes, share of the mean", "throughput_cov_300s"),
+    ];
+    let mut claims = Vec::new();
+    for network in [Unconstrained, Constrained] {
+        let cut = Of::control(CAMPUS, network);
+        for (name, of) in [("cut like a trace", cut), ("from empty", cut.workload("campus-2008, from empty"))] {
+            let of_network = rows.iter().filter(|(what, _)| network == Constrained || !what.contains("queue"));
+            claims.extend(
+                of_network.map(|(what, quantity)| {
+                    value(format!("{name}, {network}: {what}"), SOURCE, of, quantity, f64::NAN)
+                }),
+            );
+        }
+    }
+    Question {
+        title: "How long until a run is steady",
+        text: "Half an hour, cut like a trace, and begun with nobody there (`steady.toml`). A quantity is steady from when on its running mean over a tenth of the time \
+               stays within 5 % of the mean of the second half; one that is not steady in the first half counts as 900 s. In the trace, connections in progress count as starts \
+               with their first packet.",
         claims,
     }
 }
