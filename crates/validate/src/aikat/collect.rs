@@ -45,13 +45,19 @@ pub fn collect(sweep: &Path) -> Result<Vec<CellRow>, String> {
         }
     }
     folders.sort();
-    folders.iter().map(|folder| row(folder).map_err(|why| format!("{}: {why}", folder.display()))).collect()
+    let rows = folders.iter().map(|folder| row(folder).map_err(|why| format!("{}: {why}", folder.display())));
+    rows.filter_map(Result::transpose).collect()
 }
 
-fn row(folder: &Path) -> Result<CellRow, String> {
+/// The row of a run; `None` of the one that a sweep over files makes of a file without the experiment, whose link has no rate.
+fn row(folder: &Path) -> Result<Option<CellRow>, String> {
     let run = RunFolder::open(folder).map_err(|error| error.to_string())?;
     let facts = run.run();
-    let key = key(facts)?;
+    let keys = keys(facts)?;
+    if text_at(&keys, &["network", "bottleneck", "rate"])? == "auto" {
+        return Ok(None);
+    }
+    let key = key(facts, &keys)?;
     let summary = facts.get("summary").ok_or("it has no summary")?;
     let mut numbers = of_summary(summary)?;
     if word(facts.get("verdict").and_then(|verdict| verdict.pointer("/accounted/word"))) != "VALID" {
@@ -70,25 +76,38 @@ fn row(folder: &Path) -> Result<CellRow, String> {
     if let Some(wall) = run.host().get("wall_ns").and_then(Value::as_f64) {
         numbers.insert("wall_s".to_owned(), wall / 1e9);
     }
-    Ok(CellRow { key, numbers })
+    Ok(Some(CellRow { key, numbers }))
 }
 
-fn key(facts: &Map<String, Value>) -> Result<Key, String> {
+/// The experiment of a run.
+fn keys(facts: &Map<String, Value>) -> Result<toml::Table, String> {
     let text = facts.get("experiment").and_then(Value::as_str).ok_or("it does not say its experiment")?;
-    let keys: toml::Table = text.parse().map_err(|error| format!("its experiment: {error}"))?;
-    let at = |path: &[&str]| {
-        let mut found = keys.get(path[0]);
-        for name in &path[1..] {
-            found = found.and_then(|value| value.get(name));
-        }
-        found.ok_or_else(|| format!("its experiment has no {}", path.join(".")))
-    };
-    let name = |path: &[&str]| at(path).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    text.parse().map_err(|error| format!("its experiment: {error}"))
+}
+
+fn value_at<'a>(keys: &'a toml::Table, path: &[&str]) -> Result<&'a toml::Value, String> {
+    let mut found = keys.get(path[0]);
+    for name in &path[1..] {
+        found = found.and_then(|value| value.get(name));
+    }
+    found.ok_or_else(|| format!("its experiment has no {}", path.join(".")))
+}
+
+fn text_at(keys: &toml::Table, path: &[&str]) -> Result<String, String> {
+    value_at(keys, path).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
+fn key(facts: &Map<String, Value>, keys: &toml::Table) -> Result<Key, String> {
+    let at = |path: &[&str]| value_at(keys, path);
+    let name = |path: &[&str]| text_at(keys, path);
     let rate = name(&["network", "bottleneck", "rate"])?;
     let seed = facts.get("seed").and_then(Value::as_u64).ok_or("it does not say its seed")?;
-    let Origin { mut workload, scale, seed, .. } = origin(&keys, seed)?;
+    let Origin { mut workload, scale, seed, .. } = origin(keys, seed)?;
     if name(&["workload", "cut"]).is_ok_and(|cut| cut == "none") && at(&["workload", "model"]).is_ok() {
         workload.push_str(", from empty");
+    }
+    if facts.get("driver").and_then(Value::as_str) == Some("live") {
+        workload.push_str(", live");
     }
     for source in keys.get("sources").and_then(toml::Value::as_array).into_iter().flatten() {
         let word = |key: &str| source.get(key).and_then(toml::Value::as_str).unwrap_or_default();
@@ -125,7 +144,8 @@ fn origin(keys: &toml::Table, drawn: u64) -> Result<Origin, String> {
     let model = workload.get("model").ok_or("its experiment has neither a source nor a model")?;
     if let Some(file) = text(model.get("config")) {
         let of = Origin::of_file(&file)?;
-        let draw = text(model.get("draw")).unwrap_or_default();
+        // The default is not written.
+        let draw = text(model.get("draw")).unwrap_or_else(|| "independent".to_owned());
         return Ok(Origin { workload: format!("{}, {} {draw}", of.workload, of.part), seed: drawn, ..of });
     }
     let scale = model.get("scale").ok_or("its model has no scale")?;

@@ -32,7 +32,7 @@ not, or there is one seed. What stands behind *differs* says why, as far as that
 const OPEN: &str = "
 ## Open questions
 
-What section 7.1 leaves open, over UNC at 0.4 of its scale, with intervals over seeds as above. Part of the question what makes dependence
+What section 7.1 leaves open, over UNC at 0.4 of its scale unless another is given, with intervals over seeds as above. Part of the question what makes dependence
 is asked above: a-b has the sizes and the starts, and no waits.
 ";
 
@@ -104,7 +104,7 @@ fn write_section(page: &mut String, section: &Section, rows: &[CellRow]) {
 
 fn write_question(page: &mut String, question: &Question, rows: &[CellRow]) {
     let Question { title, text, claims } = question;
-    let _ = writeln!(page, "\n### {title}\n\n{text}\n\n| what | ours at 0.4 |\n|---|--:|");
+    let _ = writeln!(page, "\n### {title}\n\n{text}\n\n| what | ours |\n|---|--:|");
     for claim in claims {
         let ours = claim.ours(rows, GRID).map_or_else(|| "not run".to_owned(), |ours| ours.to_string());
         let _ = writeln!(page, "| {} | {ours} |", claim.name);

@@ -300,7 +300,7 @@ pub fn write(from: &Path, survey: &Survey, part: Part, seed: u64, target: &Path)
 
 #[cfg(test)]
 mod tests {
-    use flowloom_core::workload::{InitiatorRule, PerSide};
+    use flowloom_core::workload::InitiatorRule;
 
     use super::*;
 

@@ -88,6 +88,11 @@ impl Base {
         }
     }
 
+    /// Its `[workload]`, whose rule for waits holds for what is made of it.
+    fn workload_keys(&self) -> Table {
+        self.keys.get("workload").and_then(Value::as_table).cloned().unwrap_or_default()
+    }
+
     fn origin(&self, part: &str, seed: u64) -> Origin {
         Origin { workload: self.workload.clone(), scale: self.scale, part: part.to_owned(), seed }
     }
@@ -145,7 +150,10 @@ pub fn prepare_parts(experiment: &Path, folder: &Path) -> Result<(), String> {
     }
     let first = file_of(Part::Whole, 1);
     let files: Vec<String> = (1..=base.seeds).flat_map(|seed| Part::ALL.map(|part| file_of(part, seed))).collect();
-    let workload = Table::from_iter([("source".to_owned(), Value::String(first))]);
+    let mut workload = base.workload_keys();
+    workload.remove("model");
+    workload.remove("cut");
+    workload.insert("source".to_owned(), Value::String(first));
     // A file has no seeds: those are in its name.
     let sweep = Table::from_iter([
         ("vary".to_owned(), list([format!("workload.source={}", files.join(","))])),
@@ -183,11 +191,8 @@ pub fn prepare_twin(experiment: &Path, folder: &Path) -> Result<(), String> {
         ("config".to_owned(), Value::String(config)),
         ("draw".to_owned(), Value::String("independent".to_owned())),
     ]);
-    // The waits of the model are those that are replayed by default.
-    let workload = Table::from_iter([
-        ("model".to_owned(), Value::Table(model)),
-        ("cut".to_owned(), Value::String("trace".to_owned())),
-    ]);
+    let mut workload = base.workload_keys();
+    workload.insert("model".to_owned(), Value::Table(model));
     // Each over a link of 105 % of its own load: the draws of a twin do not carry the same bytes.
     let sweep = Table::from_iter([
         (

@@ -18,17 +18,14 @@ const STRUCTURES: [&str; 3] = ["a-t-b-t", "a-b", "block-sequential"];
 const PARTS: [(&str, &str); 9] = [
     ("campus-2008, whole", "all"),
     ("campus-2008, longest", "the 30 % of connections that last longest"),
-    ("campus-2008, shorter", "the other 70 %"),
+    ("campus-2008, shorter", "the 70 % that last for a shorter time"),
     ("campus-2008, largest", "the 30 % of connections with the most bytes"),
-    ("campus-2008, smaller", "the other 70 %"),
+    ("campus-2008, smaller", "the 70 % with fewer bytes"),
     ("campus-2008, starts", "starts alone"),
     ("campus-2008, times", "starts and waits"),
     ("campus-2008, sizes", "sizes alone"),
     ("campus-2008, neither", "neither"),
 ];
-
-/// Waits of workloads that were made before: those that the file has.
-const AS_MADE: &str = "0ms ostt";
 
 /// A question, and what was asked of the runs.
 pub struct Question {
@@ -46,8 +43,8 @@ fn compared(name: String, over: Of, under: Of, quantity: &'static str) -> Claim 
 }
 
 /// All of them that were asked.
-pub fn questions() -> [Question; 8] {
-    [short_queue(), disciplines(), paths(), instants(), parts(), twin(), datagrams(), steady()]
+pub fn questions() -> [Question; 9] {
+    [short_queue(), disciplines(), paths(), instants(), parts(), twin(), datagrams(), steady(), live()]
 }
 
 fn short_queue() -> Question {
@@ -141,7 +138,7 @@ fn instants() -> Question {
 }
 
 fn parts() -> Question {
-    let of = |workload| Of::control(CAMPUS, Unconstrained).workload(workload).waits(AS_MADE);
+    let of = |workload| Of::control(CAMPUS, Unconstrained).workload(workload);
     let whole = of(PARTS[0].0);
     let hurst = "hurst_packets_heavy";
     let mut claims = Vec::new();
@@ -157,11 +154,12 @@ fn parts() -> Question {
     }
     Question {
         title: "Which part of the workload makes dependence",
-        text: "The workload of half an hour, cut like a trace, and parts of it, each over a link without a limit (`dependence.toml`, taken apart by \
-               `reproduce --parts`). Connections last until they close, or to the end; the other 70 % stand below the 30 % that they are left of. *Starts alone*: every \
-               connection that begins in this half hour exchanges the mean request and the mean response at its own start. *Starts and waits*: all data units and \
-               waits, the units of their mean size. *Sizes alone*: every connection sends what it has in one exchange, without waits, and starts in a Poisson process. \
-               *Neither*: the mean exchanges in a Poisson process, whose parameter is one half. All bytes of the workload are in the last four.",
+        text: "Half an hour of the workload, cut like a trace, and parts of it, each over a link without a limit (`dependence.toml`; \
+               `reproduce --parts` makes the parts). A connection that does not close lasts until the end. *Starts alone*: each \
+               connection that begins in this half hour exchanges the mean request and the mean response at its own start. *Starts and \
+               waits*: each connection has all its data units and waits, and all units have the mean size. *Sizes alone*: each \
+               connection sends its bytes in one exchange, without waits, and connections start in a Poisson process. *Neither*: mean \
+               exchanges in a Poisson process, whose Hurst parameter is one half. The last four have all bytes of the workload.",
         claims,
     }
 }
@@ -184,7 +182,7 @@ fn twin() -> Question {
     {
         for network in [Unconstrained, Constrained] {
             let control = Of::control(CAMPUS, network);
-            let twin = control.workload(workload).waits(AS_MADE);
+            let twin = control.workload(workload);
             // Nothing waits without a limit.
             let of_network = rows.iter().filter(|(what, _)| network == Constrained || *what != "mean queue");
             claims.extend(of_network.map(|(what, quantity)| {
@@ -194,9 +192,9 @@ fn twin() -> Question {
     }
     Question {
         title: "A parametric twin",
-        text: "Swing's model, fitted to whole connections of the workload, of which each is a client of its own, since the workload knows none \
-               (`reproduce --twin`), draws half an hour of it, cut like a trace: every variable for itself, or whole sessions, which then are whole connections. \
-               Beside the control over a link without a limit and over one of 105 %, of each one's own load.",
+        text: "Swing's model is fitted to whole connections of the workload (`reproduce --twin`). The workload does not tell clients, \
+               so each connection has a client of its own. The model draws half an hour, cut like a trace: each variable for itself, or \
+               whole sessions, which here are whole connections. The constrained link has 105 % of each workload's own load.",
         claims,
     }
 }
@@ -223,8 +221,62 @@ fn datagrams() -> Question {
     }
     Question {
         title: "Datagrams beside TCP",
-        text: "Datagrams in a Poisson process in the busier direction, with 5 and 20 % of the published load at this scale, over the link of 105 % of the \
-               connections' load: on top of the connections, or in the place of as large a part of them (`datagrams.toml`; six minutes). Responses and times are those of TCP.",
+        text: "A Poisson process of datagrams in the busier direction has 5 or 20 % of the published load at this scale. The link has \
+               105 % of the load of the connections alone. The datagrams come on top of the connections, or replace as large a part of \
+               them (`datagrams.toml`; six minutes). Responses and times are those of TCP.",
+        claims,
+    }
+}
+
+/// The scale of `examples/aikat-2010/live.toml`.
+const LIVE_SCALE: f64 = 0.02;
+
+fn live() -> Question {
+    let of = |network| Of::control(CAMPUS, network).minutes(2).at_scale(LIVE_SCALE);
+    let live = |of: Of| of.workload("campus-2008, live");
+    let rows: [(&str, &str); 6] = [
+        ("throughput", "throughput_heavy_mbps"),
+        ("packets a second", "packet_rate_heavy_kpps"),
+        ("median response", "response_p50_ms"),
+        ("80 % of times to the last byte", "last_byte_p80_ms"),
+        ("active connections (presence)", "presence_mean"),
+        ("mean queue", "queue_mean_packets"),
+    ];
+    let mut claims = Vec::new();
+    for network in [Unconstrained, Constrained] {
+        for structure in ["a-t-b-t", "block-concurrent"] {
+            let simulated = of(network).structure(structure);
+            for (what, quantity) in rows {
+                // Blocks have no responses, and nothing waits without a limit.
+                let is_asked = match quantity {
+                    "response_p50_ms" => structure == "a-t-b-t",
+                    "queue_mean_packets" => network == Constrained,
+                    _ => true,
+                };
+                if is_asked {
+                    let name = format!("{structure}, {network}: {what}, live over simulated");
+                    claims.push(compared(name, live(simulated), simulated, quantity));
+                }
+            }
+        }
+    }
+    let orderings = [
+        ("active connections (presence), a-t-b-t over block-concurrent", Unconstrained, "presence_mean", true),
+        ("80 % of times to the last byte, a-t-b-t over block-concurrent", Unconstrained, "last_byte_p80_ms", true),
+        ("mean queue, block-concurrent over a-t-b-t", Constrained, "queue_mean_packets", false),
+    ];
+    for (what, network, quantity, is_control_above) in orderings {
+        for (driver, control) in [("live", live(of(network))), ("simulated", of(network))] {
+            let blocks = control.structure("block-concurrent");
+            let (over, under) = if is_control_above { (control, blocks) } else { (blocks, control) };
+            claims.push(compared(format!("{driver}, {network}: {what}"), over, under, quantity));
+        }
+    }
+    Question {
+        title: "Live",
+        text: "The control and the structure without waits through the kernel's TCP and in the simulator, with the same seeds, for two \
+               minutes at 0.02 of the scale, where the live runs of a host of two cores can be VALID (`live.toml`; profile `linux`). A \
+               live run opens the connections in progress at its beginning.",
         claims,
     }
 }
@@ -254,9 +306,10 @@ fn steady() -> Question {
     }
     Question {
         title: "How long until a run is steady",
-        text: "Half an hour, cut like a trace, and begun with nobody there (`steady.toml`). A quantity is steady from when on its running mean over a tenth of the time \
-               stays within 5 % of the mean of the second half; one that is not steady in the first half counts as 900 s. In the trace, connections in progress count as starts \
-               with their first packet.",
+        text: "Half an hour, cut like a trace, and begun without open connections (`steady.toml`). A quantity is steady from the moment \
+               from which its running mean over a tenth of the time stays within 5 % of the mean of the second half. A quantity that is \
+               not steady in the first half counts as 900 s. In the trace, a connection in progress counts as a start when its first \
+               packet passes.",
         claims,
     }
 }

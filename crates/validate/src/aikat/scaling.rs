@@ -22,7 +22,7 @@ const PUBLISHED: [(&str, f64, Option<f64>); 4] = [
     ("IBM, acceptors", 50.0, None),
 ];
 
-/// TCP connections of a capture of which both SYNs were seen, by what these offered.
+/// TCP connections of a capture with payload of which both SYNs were seen, by what these offered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scaling {
     /// Name of the capture.
@@ -107,8 +107,8 @@ pub fn read_counts(path: &Path) -> Result<Vec<Scaling>, String> {
 
 /// The part of the page.
 pub fn section(counts: &[Scaling]) -> String {
-    let mut text = "\n### Window scaling\n\nWithout scaling a window has 65,535 bytes at most, which are the 64 KB that so many ends have. What is left \
-        beside these and the windows below 8 KB, is between 8 and 64 KB or above: so many ends can have used scaling at most (methods A.14).\n\n\
+    let mut text = "\n### Window scaling\n\nWithout scaling a window has 65,535 bytes at most. This is the 64 KB that many ends have. Ends with other windows have \
+        less than 8 KB, between 8 and 64 KB, or more. The share of ends that scale is at most what the first two columns leave (methods A.14).\n\n\
         | ends | 64 KB | below 8 KB | scaled at most |\n|---|--:|--:|--:|\n"
         .to_owned();
     for (ends, full, small) in PUBLISHED {
@@ -120,9 +120,9 @@ pub fn section(counts: &[Scaling]) -> String {
         return text;
     }
     text.push_str(
-        "\nReal captures of later years, which this project did not make, of the test data of other projects (the word before the first dash): TCP \
-         connections of which both SYNs were captured. Scaling is in use where both ends offered it; *needed* is it where one of them then advertised more \
-         than 65,535 bytes.\n\n| capture | connections | offered by the initiator | in use | needed |\n|---|--:|--:|--:|--:|\n",
+        "\nReal captures from the test data of other projects, which the first word names: TCP connections with payload of which both SYNs were captured. Scaling is in use where \
+         both ends offer it. It is needed where one of them then advertises more than 65,535 bytes.\n\n\
+         | capture | connections | offered by the initiator | in use | needed |\n|---|--:|--:|--:|--:|\n",
     );
     let mut all = Scaling { capture: "all".to_owned(), ..Scaling::default() };
     for count in counts {

@@ -131,6 +131,28 @@ fn the_page_is_that_of_the_rows_that_are_kept() {
     }
 }
 
+/// Connections with a SYN, a SYN/ACK and payload, those whose SYN has the option, and those whose SYN/ACK has it, too, by tshark 4.0.17
+/// (fields `tcp.flags.syn`, `tcp.flags.ack`, `tcp.len` and `tcp.options.wscale.shift` by `tcp.stream`).
+const TSHARK: [(&str, [u64; 3]); 7] = [
+    ("ndpi-alexa-app.pcapng", [108, 108, 108]),
+    ("ndpi-gnutella.pcap", [56, 56, 0]),
+    ("ndpi-reddit-ipv6.pcap", [59, 59, 59]),
+    ("ndpi-sites.pcapng", [56, 56, 54]),
+    ("tcptrace-http.dmp", [57, 0, 0]),
+    ("zeek-echo-500conns.pcap.gz", [500, 500, 500]),
+    ("zeek-http-92conns.pcap", [83, 83, 80]),
+];
+
+#[test]
+fn kept_counts_of_scaling_are_tsharks() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/reproductions/aikat-2010");
+    let counts = read_counts(&folder.join(SCALING_FILE)).unwrap();
+    for (capture, wanted) in TSHARK {
+        let found = counts.iter().find(|count| count.capture == capture).unwrap_or_else(|| panic!("no {capture}"));
+        assert_eq!([found.connections, found.initiator, found.both], wanted, "{capture}");
+    }
+}
+
 /// A small sweep: what a row has from the run's summary and tables is what the sweep itself says of the run, unit by unit.
 #[test]
 fn rows_are_what_the_sweep_says_of_its_runs() {
@@ -223,10 +245,13 @@ fn parts_and_a_twin_are_swept_as_what_they_are() {
     assert_eq!(rows.len(), 9);
     let whole = of("whole");
     let Key { scale, network, minutes, seed, waits, .. } = &whole.key;
-    assert_eq!((*scale, *network, *minutes, *seed, waits.as_str()), (0.002, Network::Unconstrained, 1, 1, "0ms ostt"));
+    assert_eq!(
+        (*scale, *network, *minutes, *seed, waits.as_str()),
+        (0.002, Network::Unconstrained, 1, 1, "500ms none")
+    );
     // The file replays what the experiment does.
     let options = SweepOptions { run: RunOptions::to(folder.path().join("own")), ..SweepOptions::default() };
-    sweep(&[&file], &options, Context::new(&Silent, &Stop::new())).unwrap();
+    sweep(std::slice::from_ref(&file), &options, Context::new(&Silent, &Stop::new())).unwrap();
     let own = collect(&folder.path().join("own")).unwrap();
     for (name, value) in own[0].numbers.iter().filter(|(name, _)| *name != "wall_s") {
         assert_eq!(whole.numbers.get(name), Some(value), "{name}");
