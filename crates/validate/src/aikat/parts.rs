@@ -129,7 +129,7 @@ impl Survey {
     }
 
     /// Changes connections into those of `part`, in the order in which they were taken into account.
-    pub fn into_part(&self, part: Part, seed: u64) -> Changed {
+    pub fn changed_into(&self, part: Part, seed: u64) -> Changed {
         let chosen = match part {
             Part::Longest | Part::Shorter => Some(top(&self.lasts)),
             Part::Largest | Part::Smaller => Some(top(&self.bytes)),
@@ -265,7 +265,7 @@ pub fn write(from: &Path, survey: &Survey, part: Part, seed: u64, target: &Path)
     let failed = |error: &dyn fmt::Display| format!("{}: {error}", target.display());
     let reader = WorkloadReader::open(from).map_err(|error| failed(&error))?;
     let mut provenance = reader.facts().provenance.clone();
-    let mut changed = survey.into_part(part, seed);
+    let mut changed = survey.changed_into(part, seed);
     let mut writer = WorkloadWriter::create(target).map_err(|error| failed(&error))?;
     let (mut tally, mut meter, mut id) = (Tally::default(), LoadMeter::new(survey.length), 0);
     let mut put = |mut vector: ConnectionVector| {
@@ -351,7 +351,7 @@ mod tests {
     fn part(part: Part, seed: u64) -> Vec<ConnectionVector> {
         let mut survey = Survey::new(LENGTH);
         workload().iter().for_each(|vector| survey.add(vector));
-        let mut changed = survey.into_part(part, seed);
+        let mut changed = survey.changed_into(part, seed);
         workload().into_iter().filter_map(|vector| changed.change(vector)).collect()
     }
 
@@ -436,7 +436,7 @@ mod tests {
         let mut survey = Survey::new(LENGTH);
         let many: Vec<ConnectionVector> = (0..400).flat_map(|_| workload()).collect();
         many.iter().for_each(|vector| survey.add(vector));
-        let mut changed = survey.into_part(Part::Neither, 3);
+        let mut changed = survey.changed_into(Part::Neither, 3);
         let starts: Vec<f64> = many
             .into_iter()
             .filter_map(|vector| changed.change(vector))
