@@ -253,7 +253,7 @@ class UnderWay:
         experiment = folder.parent / "under-way.toml"
         experiment.write_text(UNDER_WAY)
         self.folder = folder / "runs"
-        self.process = subprocess.Popen([flowloom, "-q", "run", experiment, "--force", "-o", self.folder / "under <b>way</b>"])
+        self.process = subprocess.Popen([flowloom, "-q", "run", experiment, "--force", "-o", self.folder / "under <b>way"])
 
     def observed(self):
         """Its file, and the time of the run that it says."""
@@ -278,9 +278,9 @@ def check_running(pages, check, run):
     name, _ = run.observed()
     pages.open("#/runs")
     browser.wait_until("document.querySelector('main section a') !== null", "the list of runs under way")
-    check("a run under way is listed by its name", pages.text("main section a") == "runs/under <b>way</b>", pages.text("main section"))
-    pages.after(lambda: pages.click("runs/under <b>way</b>"))
-    check("it leads to its page", pages.text("h1") == "runs/under <b>way</b>", pages.text("h1"))
+    check("a run under way is listed by its name", pages.text("main section a") == "runs/under <b>way", pages.text("main section"))
+    pages.after(lambda: pages.click("runs/under <b>way"))
+    check("it leads to its page", pages.text("h1") == "runs/under <b>way", pages.text("h1"))
     shown = "Number(document.querySelector('main [data-time]')?.dataset.time)"
     late = []
     for _ in range(3):
@@ -317,7 +317,7 @@ def check_stop(pages, check, run, place):
     href = browser.evaluate("[...document.querySelectorAll('a.button')].find(one => one.textContent === 'Open the report')?.getAttribute('href')")
     check("its page leads to its report", href is not None and href.startswith("/report?folder=0%2Fruns%2Funder"), href)
     pages.after(lambda: pages.click("The run", "a"))
-    check("and to the run", pages.text("h1") == "runs/under <b>way</b>" or "under-way" in pages.text("h1"), pages.text("h1"))
+    check("and to the run", pages.text("h1") == "runs/under <b>way" or "under-way" in pages.text("h1"), pages.text("h1"))
     check("which is not complete", "complete\tno" in pages.text("main table"), pages.text("main table"))
 
 

@@ -51,7 +51,7 @@ export function running_part() {
         number(0, links.map(link => bits(link.throughput_bps)).join(" / ") || "–"), number(0, delay || "–"), number(run.connections.active, whole(run.connections.active)), word(run.verdict),
       ];
     });
-    put(place, h("h2", {}, "Under way"), table(`${runs.length} runs under way${left_out ? `, ${left_out} more are left out` : ""}; throughput and delay of the bottleneck there and back`,
+    put(place, h("h2", {}, "Under way"), table(`${runs.length} ${runs.length === 1 ? "run" : "runs"} under way${left_out ? `, ${left_out} more are left out` : ""}; throughput and delay of the bottleneck there and back`,
       ["run", "seed", "driver", "done", "time", "throughput", "queue delay", "open connections", "verdict so far"], rows));
     if (focused !== null) [...place.querySelectorAll("a")].find(link => link.getAttribute("href") === focused)?.focus();
   };

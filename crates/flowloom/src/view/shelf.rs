@@ -179,8 +179,9 @@ impl Shelf {
             Change::Nothing => News::Nothing,
             Change::Said(card) => News::Said(bytes(json_of(&card)?)),
             Change::Ended => {
-                // What was found before has it without its name.
-                let found = Found::below(&self.roots)?;
+                // What was found before has it without its name. Whoever hears where its results are asks for them next.
+                self.forget();
+                let found = self.found()?;
                 News::Ended(bytes(json_of(&followed.results(&found))?))
             }
         })
@@ -201,6 +202,11 @@ impl Shelf {
             }
             Err(error) => Err(Error::of_file(&folder.path, &error)),
         }
+    }
+
+    /// Has folders be looked through again.
+    fn forget(&self) {
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn found(&self) -> Result<Arc<Found>, Error> {

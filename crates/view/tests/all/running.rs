@@ -174,7 +174,7 @@ fn a_run_is_stopped_by_the_page_alone() {
 #[test]
 fn streams_have_a_bound() {
     let place = Place::new();
-    let (_folder, _file) = begun(&place, "new");
+    let (_folder, file) = begun(&place, "new");
     let server = place.serve();
     let address = server.address();
     let id = "0/runs/new.partial-aB3xYz";
@@ -188,7 +188,9 @@ fn streams_have_a_bound() {
     assert_eq!(get(address, "/api/folders").status, 200, "questions are answered all the same");
     // A browser that goes away gives its place back.
     open.pop();
-    let is_free = (0..600).any(|_| {
+    let is_free = (2..600).any(|second| {
+        // It is noticed when something is sent.
+        file.write(&observation(second));
         let mut events = Events::of(address, id);
         let is_free = events.head()[0].contains("200");
         if !is_free {
