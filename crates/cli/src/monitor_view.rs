@@ -19,7 +19,7 @@ pub fn line(report: &Report<'_>) -> String {
         Report::ActionFailed { alert, problem } => format!("warning: action of alert {alert}: {problem}"),
         Report::Alert(raised) => {
             let state = raised.state.name();
-            let value = value_text((raised.value * MILLIONTHS as f64) as u64, &raised.unit, Kind::Counter);
+            let value = value_text((raised.value * MILLIONTHS as f64) as u128, &raised.unit, Kind::Counter);
             format!("alert {} {state}: {} {} {}: {value}", raised.alert, raised.target, raised.port, raised.counter)
         }
     })
@@ -31,7 +31,7 @@ pub fn rate_text(bits_per_second: u64) -> String {
 }
 
 /// A rate or value with its unit: bit/s of octets and cells.
-pub fn value_text(millionths: u64, unit: &str, kind: Kind) -> String {
+pub fn value_text(millionths: u128, unit: &str, kind: Kind) -> String {
     let value = millionths as f64 / MILLIONTHS as f64;
     match (kind, bits_of(unit)) {
         (Kind::Counter, Some(bits)) => rate_text((value * bits as f64).round() as u64),

@@ -41,7 +41,7 @@ pub struct TargetState {
 struct SeriesState {
     series: Arc<Series>,
     /// The last rate or value in millionths.
-    last: Option<u64>,
+    last: Option<u128>,
     /// What was counted since the monitor began.
     total: u64,
 }
@@ -139,7 +139,8 @@ impl Board {
         }
         metrics.head("flowloom_value", MetricKind::Gauge, "The last value.");
         for (state, last) in of(Kind::Gauge).filter_map(|state| Some((state, state.last?))) {
-            metrics.point(&labels(&state.series), Number::Integer(last / MILLIONTHS));
+            let whole = u64::try_from(last / u128::from(MILLIONTHS)).unwrap_or(u64::MAX);
+            metrics.point(&labels(&state.series), Number::Integer(whole));
         }
         metrics.head("flowloom_rate", MetricKind::Gauge, "The last rate in units per second.");
         for (state, last) in of(Kind::Counter).filter_map(|state| Some((state, state.last?))) {

@@ -5,14 +5,20 @@ use std::fmt;
 use std::ops::Range;
 
 use flowloom_store::FileError;
-use flowloom_store::monitor::{Kind, Level, LevelRow, Piece, Series, Wanted};
+use flowloom_store::monitor::{Kind, Level, LevelRow, Series};
 use serde::Serialize;
 
-use crate::query::{Archive, Curve, Gap, MOST_POINTS, Point, Query, level_of, percentile, width};
-use crate::steps::{Grid, Step, in_order, sum};
+use crate::query::{Archive, Curve, Gap, Point, Query, View, together, views_of, widened};
+use crate::steps::{Bins, Grid, Step, in_order, sum, without};
 
 /// Nanoseconds in an hour.
 const HOUR: u64 = Level::Hours.width_ns();
+
+/// Rows and samples of a sum that are in memory at once, about.
+const MOST_STEPS: u64 = 500_000;
+
+/// Series whose hours are read at once.
+const TOGETHER: usize = 4;
 
 /// What some series add up to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,17 +29,18 @@ pub struct Total {
     pub kind: Kind,
     /// The width of each point, in nanoseconds.
     pub width_ns: u64,
-    /// Points in which all series are known, in order. The mean is that of the time in which all are known. If `is_bound`, the least and
-    /// the greatest value are bounds: the sums of those of each series.
+    /// Points in which all series are known, at least in part, in order. The mean is that of the time in which all are known. If
+    /// `is_bound`, the least and the greatest value are bounds: the sums of those of each series.
     pub points: Vec<Point>,
-    /// Whether points come from rows of several samples, of which the order within is not known.
+    /// Whether points come from rows of several samples, of which the order within is not known. Where not even all of the time of such a
+    /// row is known of each series, and nothing finer is kept, the sum is not known.
     pub is_bound: bool,
     /// All of the period as one point; `None` if nothing is known.
     pub whole: Option<Point>,
     /// What was counted in the time that is known; of gauges `None`.
     pub amount: Option<u64>,
     /// The 95th percentile of the means of intervals (methods C.7).
-    pub p95: Option<u64>,
+    pub p95: Option<u128>,
     /// The width of these intervals, in nanoseconds.
     pub percentile_ns: u64,
     /// Gaps of any of them, in order.
@@ -74,6 +81,45 @@ impl Unaddable {
     }
 }
 
+/// When days begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DayBegins<'a> {
+    /// So long after midnight UTC, in nanoseconds; it may be negative.
+    After(i64),
+    /// At these times, in order, in nanoseconds since 1970 UTC: where the clock changes, days are shorter or longer than others.
+    At(&'a [u64]),
+}
+
+impl DayBegins<'_> {
+    /// When one of them begins, less than a width after 1970.
+    fn phase_ns(self, width_ns: u64) -> u64 {
+        match self {
+            DayBegins::After(offset_ns) => offset_ns.rem_euclid(width_ns as i64) as u64,
+            DayBegins::At(days) => days.first().map_or(0, |day| day % width_ns),
+        }
+    }
+
+    /// When the day begins that `time_ns` is in.
+    fn start(self, time_ns: u64) -> u64 {
+        match self {
+            DayBegins::After(_) => Grid { width_ns: 24 * HOUR, phase_ns: self.phase_ns(24 * HOUR) }.start(time_ns),
+            DayBegins::At(days) => {
+                days[..days.partition_point(|day| *day <= time_ns)].last().copied().unwrap_or(time_ns)
+            }
+        }
+    }
+}
+
+/// Days of a series at a glance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Days {
+    /// Days of which something is known.
+    pub days: Vec<Day>,
+    /// Whether some of it is known by rows alone that cross the borders of its hours: what they cover counts evenly, and least and greatest
+    /// rates are bounds.
+    pub is_bound: bool,
+}
+
 /// A day of a series at a glance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Day {
@@ -86,229 +132,168 @@ pub struct Day {
 }
 
 impl Archive {
-    /// Each of `series` in the period of `query`, and what they add up to: they are of one unit (see [`Unaddable::check`]). Both are made of
-    /// one reading.
+    /// Each of `series` in the period of `query`, and what they add up to: they are of one unit (see [`Unaddable::check`]).
     ///
     /// # Errors
     /// The store is damaged or cannot be read.
     pub fn ask_and_add(&self, series: &[Series], query: &Query) -> Result<(Vec<Curve>, Total), FileError> {
-        let mut parts = Parts { series, of_points: Pieces::of(series), of_intervals: Pieces::of(series) };
-        let curves = self.answer(series, query, Some(&mut parts))?;
+        let longest = series.iter().map(|series| series.interval_ns).max().unwrap_or(1);
+        let mut sum = View::new(query, longest, 0);
+        let mut views = views_of(series, query);
+        let is_small = series.len() as u64 <= together(series, query);
+        let curves = match is_small {
+            // One reading for all.
+            true => {
+                let level_ns = views.iter().map(|view| view.level_ns).fold(sum.level_ns, u64::min);
+                let of_each = &mut |place: usize, step: &Step| views[place].add(step);
+                self.summed(series, query.period(), level_ns, of_each, &mut |step| sum.add(step))?;
+                let all: Vec<usize> = (0..series.len()).collect();
+                let again = widened(&mut views, query, &all);
+                self.fill(series, query, &mut views, again)?;
+                self.curves(series, query, views.into_iter().map(View::told).collect())?
+            }
+            false => {
+                self.summed(series, query.period(), sum.level_ns, &mut |_, _| {}, &mut |step| sum.add(step))?;
+                self.ask(series, query)?
+            }
+        };
+        while let Some(wider) = sum.wider(query) {
+            sum = wider;
+            self.summed(series, query.period(), sum.level_ns, &mut |_, _| {}, &mut |step| sum.add(step))?;
+        }
         let gaps = curves.iter().flat_map(|curve| curve.gaps.iter().copied()).collect();
-        Ok((curves, parts.total(query, gaps)))
+        Ok((curves, total(series, sum, gaps)))
     }
 
-    /// Each of `series` in the bins of `grid`. A sample counts in each bin by the part of it that lies there.
+    /// Passes on what `series` add up to, in order: of samples exactly; of rows where all of their time is known of each series. What each
+    /// is made of is passed to `of_each`, by its place in `series`.
+    fn summed(
+        &self,
+        series: &[Series],
+        period: Range<u64>,
+        level_ns: u64,
+        of_each: &mut dyn FnMut(usize, &Step),
+        pass: &mut dyn FnMut(&Step),
+    ) -> Result<(), FileError> {
+        let least = series.iter().map(|series| series.interval_ns).min().unwrap_or(1);
+        let length =
+            level_ns.max(least).saturating_mul(MOST_STEPS / series.len().max(1) as u64).max(HOUR) / HOUR * HOUR;
+        let mut at = period.start;
+        while at < period.end {
+            let part = at..((at / HOUR * HOUR).saturating_add(length)).min(period.end);
+            at = part.end;
+            let mut steps = self.steps(series, part.clone(), level_ns)?;
+            for (place, steps) in steps.iter().enumerate() {
+                steps.iter().for_each(|step| of_each(place, step));
+            }
+            // Two rows that are known in part may not be known at the same time.
+            for range in partly_known(&steps, &part) {
+                let fine = self.steps(series, range.clone(), 0)?;
+                for (steps, fine) in steps.iter_mut().zip(fine) {
+                    *steps = without(steps, &range);
+                    steps.extend(fine.into_iter().filter(Step::is_full));
+                }
+            }
+            steps.iter_mut().for_each(in_order);
+            sum(&steps, &part, pass);
+        }
+        Ok(())
+    }
+
+    fn steps(&self, series: &[Series], period: Range<u64>, level_ns: u64) -> Result<Vec<Vec<Step>>, FileError> {
+        let mut steps = vec![Vec::new(); series.len()];
+        self.visit(series, period, level_ns, &mut |place, step| steps[place].push(step))?;
+        Ok(steps)
+    }
+
+    /// Each of `series` in the bins of `grid`, with the width of the widest row that they are made of. A sample counts in each bin by the
+    /// part of it that lies there.
     pub(crate) fn bins(
         &self,
         series: &[Series],
         period: Range<u64>,
         grid: Grid,
-    ) -> Result<Vec<BTreeMap<u64, LevelRow>>, FileError> {
-        let level =
-            if grid.phase_ns.is_multiple_of(level_of(grid.width_ns).max(1)) { level_of(grid.width_ns) } else { 0 };
-        let wanted: Vec<Wanted> = series.iter().map(Wanted::from).collect();
-        let mut pieces = Pieces::of(series);
-        // A sample that begins in the period may end behind it.
-        let wide = period.start..period.end.saturating_add(behind_ns(series));
-        self.reader().read(&wanted, wide, level, &mut |piece| pieces.take(&piece))?;
-        let pieces = pieces.sorted();
-        let bins = pieces.each().map(|(steps, rows)| {
-            let mut bins = BTreeMap::new();
-            let rows = rows.iter().filter(|(at_ns, _)| *at_ns < period.end);
-            rows.for_each(|(at_ns, row)| grid.put(*at_ns, row, &mut bins));
-            steps.iter().filter_map(|step| step.within(&period)).for_each(|step| grid.share(step, &mut bins));
-            bins
-        });
-        Ok(bins.collect())
+    ) -> Result<Vec<(Bins, u64)>, FileError> {
+        let mut bins: Vec<(Bins, u64)> = series.iter().map(|_| (Bins::new(grid, &period), 0)).collect();
+        self.visit(series, period, grid.level_ns(), &mut |place, step| {
+            let (bins, widest_ns) = &mut bins[place];
+            *widest_ns = step.row_ns.max(*widest_ns);
+            bins.add(&step);
+        })?;
+        Ok(bins)
     }
 
-    /// Each day of `series` in a period. Days begin `offset_ns` after midnight UTC, which may be negative.
+    /// Each of `series` by its days in a period.
     ///
     /// # Errors
     /// The store is damaged or cannot be read.
-    pub fn days_of(&self, series: &[Series], period: Range<u64>, offset_ns: i64) -> Result<Vec<Vec<Day>>, FileError> {
-        let phase_ns = offset_ns.rem_euclid(HOUR as i64) as u64;
-        let bins = self.hours(series, period, Grid { width_ns: HOUR, phase_ns })?;
-        let day = Grid { width_ns: 24 * HOUR, phase_ns: offset_ns.rem_euclid(24 * HOUR as i64) as u64 };
-        let days = |bins: BTreeMap<u64, LevelRow>| {
-            let mut days: BTreeMap<u64, (LevelRow, Vec<Point>)> = BTreeMap::new();
-            for (start, row) in bins {
-                let first = day.start(start);
-                let (whole, hours) = days.entry(first).or_default();
-                whole.add(&row);
-                hours.push(Point::of(start, &row));
-            }
-            let day = |(start_ns, (whole, hours)): (u64, (LevelRow, _))| Day {
-                start_ns,
-                whole: Point::of(start_ns, &whole),
-                hours,
-            };
-            days.into_iter().map(day).collect()
-        };
-        Ok(bins.into_iter().map(days).collect())
-    }
-
-    /// Points of each of `series`.
-    fn hours(
+    pub fn days_of(
         &self,
         series: &[Series],
         period: Range<u64>,
-        grid: Grid,
-    ) -> Result<Vec<BTreeMap<u64, LevelRow>>, FileError> {
-        let wanted: Vec<Wanted> = series.iter().map(Wanted::from).collect();
-        let mut found: BTreeMap<u32, BTreeMap<u64, LevelRow>> = BTreeMap::new();
-        // Rows of a level begin with whole hours.
-        let level = if grid.phase_ns == 0 { level_of(grid.width_ns) } else { 0 };
-        self.reader().read(&wanted, period, level, &mut |piece| {
-            grid.put(piece.at_ns, &piece.row, found.entry(piece.row.series).or_default());
-        })?;
-        Ok(series.iter().map(|series| found.remove(&series.id).unwrap_or_default()).collect())
-    }
-}
-
-/// Samples of `series` that end so long behind a period may begin in it, in nanoseconds.
-fn behind_ns(series: &[Series]) -> u64 {
-    series.iter().map(|series| series.interval_ns).max().unwrap_or(0).saturating_mul(2)
-}
-
-/// What is added up: what points are made of, and what the intervals of the percentile are made of, if that is something else.
-pub(crate) struct Parts<'a> {
-    series: &'a [Series],
-    pub(crate) of_points: Pieces,
-    pub(crate) of_intervals: Pieces,
-}
-
-impl Parts<'_> {
-    /// How far behind a period samples are needed.
-    pub(crate) fn behind_ns(&self) -> u64 {
-        behind_ns(self.series)
-    }
-
-    fn total(self, query: &Query, mut gaps: Vec<Gap>) -> Total {
-        let Parts { series, of_points, of_intervals } = self;
-        let width_ns = width(query);
-        let period = query.from_ns / width_ns * width_ns..query.to_ns;
-        let longest = series.iter().map(|series| series.interval_ns).max().unwrap_or(1);
-        let least = (period.end - period.start).div_ceil(MOST_POINTS as u64).max(1);
-        // Rows are added one by one, so that their bounds are as close as they can be.
-        let usual = level_of(width_ns).max(longest).max(least);
-        let narrow = if width_ns.is_multiple_of(usual) { usual } else { width_ns };
-        let of_points = of_points.sorted();
-        let summed = of_points.summed(narrow, &period);
-        let percentile_ns = query.percentile_ns.map_or(usual, |fine| fine.max(least));
-        let intervals = match query.percentile_ns {
-            None if narrow == usual => None,
-            None => Some(of_points.summed(usual, &period)),
-            Some(_) => Some(of_intervals.sorted().summed(percentile_ns, &(query.from_ns..query.to_ns))),
-        };
-        let intervals = intervals.as_ref().map_or(&summed.points, |intervals| &intervals.points);
-        let mut means: Vec<u64> = intervals.values().map(|row| row.mean).collect();
-        let (mut points, mut whole) = (BTreeMap::new(), LevelRow::default());
-        let grid = Grid { width_ns, phase_ns: 0 };
-        for (start, row) in &summed.points {
-            grid.put(*start, row, &mut points);
-            whole.add(row);
+        begins: DayBegins<'_>,
+    ) -> Result<Vec<Days>, FileError> {
+        let hours = Grid { width_ns: HOUR, phase_ns: begins.phase_ns(HOUR) };
+        let mut all = Vec::with_capacity(series.len());
+        for some in series.chunks(TOGETHER) {
+            let bins = self.bins(some, period.clone(), hours)?;
+            let of = |(bins, widest_ns): &(Bins, u64)| Days {
+                days: days(bins, begins),
+                is_bound: *widest_ns > hours.level_ns(),
+            };
+            all.extend(bins.iter().map(of));
         }
-        let points: Vec<Point> = points.iter().map(|(start, row)| Point::of(*start, row)).collect();
-        let whole = points.first().map(|point| Point::of(point.start_ns, &whole));
-        gaps.sort_by_key(|gap| (gap.start_ns, gap.end_ns));
-        gaps.dedup();
-        let kind = series.first().map_or(Kind::Counter, |series| series.kind);
-        Total {
-            unit: series.first().map_or_else(String::new, |series| series.unit.clone()),
-            kind,
-            width_ns,
-            is_bound: summed.is_bound,
-            amount: (kind == Kind::Counter).then(|| whole.map(|whole| whole.amount())).flatten(),
-            points,
-            whole,
-            p95: percentile(&mut means, 95),
-            percentile_ns,
-            gaps,
+        Ok(all)
+    }
+}
+
+fn total(series: &[Series], sum: View, mut gaps: Vec<Gap>) -> Total {
+    let has_rows = sum.widest_ns > 0 && series.len() > 1;
+    let told = sum.told();
+    gaps.sort_by_key(|gap| (gap.start_ns, gap.end_ns));
+    gaps.dedup();
+    let kind = series.first().map_or(Kind::Counter, |series| series.kind);
+    Total {
+        unit: series.first().map_or_else(String::new, |series| series.unit.clone()),
+        kind,
+        width_ns: told.width_ns,
+        is_bound: has_rows || told.is_bound,
+        amount: (kind == Kind::Counter).then(|| told.whole.map(|whole| whole.amount())).flatten(),
+        points: told.points,
+        whole: told.whole,
+        p95: told.p95,
+        percentile_ns: told.percentile_ns,
+        gaps,
+    }
+}
+
+/// Hours put together to days.
+fn days(hours: &Bins, begins: DayBegins<'_>) -> Vec<Day> {
+    let mut days: BTreeMap<u64, (LevelRow, Vec<Point>)> = BTreeMap::new();
+    for (start, row) in hours.known() {
+        let (whole, hours) = days.entry(begins.start(start)).or_default();
+        whole.add(row);
+        hours.push(Point::of(start, row));
+    }
+    let day =
+        |(start_ns, (whole, hours)): (u64, (LevelRow, _))| Day { start_ns, whole: Point::of(start_ns, &whole), hours };
+    days.into_iter().map(day).collect()
+}
+
+/// Hours of `period` in which a row is known in part, those of a day together.
+fn partly_known(steps: &[Vec<Step>], period: &Range<u64>) -> Vec<Range<u64>> {
+    let partly = steps.iter().flatten().filter(|step| step.row_ns > 0 && !step.is_full());
+    let mut hours: Vec<u64> = partly.map(|step| step.start_ns / HOUR).collect();
+    hours.sort_unstable();
+    let mut found: Vec<Range<u64>> = Vec::new();
+    for hour in hours {
+        match found.last_mut() {
+            Some(last) if hour < last.start + 24 => last.end = last.end.max(hour + 1),
+            _ => found.push(hour..hour + 1),
         }
     }
-}
-
-struct Summed {
-    points: BTreeMap<u64, LevelRow>,
-    is_bound: bool,
-}
-
-/// What was read of some series: samples, and rows of levels by their beginnings.
-pub(crate) struct Pieces {
-    place: BTreeMap<u32, usize>,
-    steps: Vec<Vec<Step>>,
-    rows: Vec<Vec<(u64, LevelRow)>>,
-}
-
-impl Pieces {
-    fn of(series: &[Series]) -> Pieces {
-        let place = series.iter().enumerate().map(|(place, series)| (series.id, place)).collect();
-        Pieces { place, steps: vec![Vec::new(); series.len()], rows: vec![Vec::new(); series.len()] }
-    }
-
-    pub(crate) fn take(&mut self, piece: &Piece) {
-        let Some(place) = self.place.get(&piece.row.series) else { return };
-        match Step::of(piece) {
-            Some(step) => self.steps[*place].push(step),
-            None => self.rows[*place].push((piece.at_ns, piece.row)),
-        }
-    }
-
-    /// The same with samples in order.
-    fn sorted(mut self) -> Pieces {
-        self.steps.iter_mut().for_each(in_order);
-        self
-    }
-
-    /// The samples and the rows of each series.
-    fn each(&self) -> impl Iterator<Item = (&[Step], &[(u64, LevelRow)])> {
-        self.steps.iter().map(Vec::as_slice).zip(self.rows.iter().map(Vec::as_slice))
-    }
-
-    /// The sums of all series in points: of samples exactly; of rows as far as they are known.
-    fn summed(&self, width_ns: u64, period: &Range<u64>) -> Summed {
-        let grid = Grid { width_ns, phase_ns: 0 };
-        let put = |steps: &[Step], points: &mut BTreeMap<u64, LevelRow>| {
-            let of_period = steps.iter().filter(|step| period.contains(&step.end_ns));
-            of_period.for_each(|step| grid.put(step.end_ns, &step.row(), points));
-        };
-        let is_bound = self.rows.iter().flatten().any(|(at_ns, _)| *at_ns < period.end);
-        let mut points = BTreeMap::new();
-        if !is_bound {
-            put(&sum(&self.steps), &mut points);
-            return Summed { points, is_bound };
-        }
-        // Some days may have samples of one series and rows of another.
-        let series = self.each().map(|(steps, rows)| {
-            let mut points = BTreeMap::new();
-            put(steps, &mut points);
-            let of_period = rows.iter().filter(|(at_ns, _)| *at_ns < period.end);
-            of_period.for_each(|(at_ns, row)| grid.put(*at_ns, row, &mut points));
-            points
-        });
-        let series: Vec<BTreeMap<u64, LevelRow>> = series.collect();
-        Summed { points: added(&series), is_bound }
-    }
-}
-
-/// The bins in which all series are known, added.
-fn added(series: &[BTreeMap<u64, LevelRow>]) -> BTreeMap<u64, LevelRow> {
-    let [first, others @ ..] = series else { return BTreeMap::new() };
-    let sum = |(start, row): (&u64, &LevelRow)| {
-        let mut sum = LevelRow { series: 0, ..*row };
-        for other in others {
-            let row = other.get(start)?;
-            sum.least = sum.least.saturating_add(row.least);
-            sum.mean = sum.mean.saturating_add(row.mean);
-            sum.most = sum.most.saturating_add(row.most);
-            sum.covered_ns = sum.covered_ns.min(row.covered_ns);
-            sum.samples = sum.samples.min(row.samples);
-        }
-        Some((*start, sum))
-    };
-    first.iter().filter_map(sum).collect()
+    let cut = |hours: Range<u64>| (hours.start * HOUR).max(period.start)..(hours.end * HOUR).min(period.end);
+    found.into_iter().map(cut).collect()
 }
 
 #[cfg(test)]
@@ -316,20 +301,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sum_of_rows_has_bounds() {
-        let row = |least, mean, most, covered_ns| LevelRow {
-            least,
-            mean,
-            most,
-            covered_ns,
-            samples: 3,
-            ..LevelRow::default()
+    fn hours_that_are_known_in_part_are_found() {
+        let hour = |number: u64, covered_ns| Step {
+            start_ns: number * HOUR,
+            end_ns: (number + 1) * HOUR,
+            row_ns: HOUR,
+            row: LevelRow { covered_ns, samples: 1, ..LevelRow::default() },
         };
-        let one = BTreeMap::from([(0, row(1, 2, 3, 60)), (60, row(1, 1, 1, 60))]);
-        let other = BTreeMap::from([(0, row(10, 20, 40, 50)), (120, row(9, 9, 9, 60))]);
-        assert_eq!(added(&[one.clone(), other]), BTreeMap::from([(0, row(11, 22, 43, 50))]));
-        assert_eq!(added(std::slice::from_ref(&one)), one);
-        assert_eq!(added(&[]), BTreeMap::new());
+        let sample = Step { row_ns: 0, ..hour(4, HOUR) };
+        let steps = [vec![hour(1, HOUR), hour(2, 5), hour(40, 7)], vec![hour(1, 3), sample, hour(30, HOUR)]];
+        let found = partly_known(&steps, &(HOUR + 9..100 * HOUR));
+        assert_eq!(found, [HOUR + 9..3 * HOUR, 40 * HOUR..41 * HOUR]);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
-    LOCATION, REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName,
+    HeaderValue, LOCATION, REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
@@ -53,7 +53,12 @@ impl Routes {
     /// The response to a request.
     pub(crate) async fn respond(&self, request: &Parts) -> Response<Body> {
         let mut response = match self.guard.check(request) {
-            Err(Refused { status, why }) => refusal(status, why, None),
+            Err(Refused { status, why }) => {
+                // Whoever has no token has no connection to keep either.
+                let mut response = refusal(status, why, None);
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                response
+            }
             Ok(Passed::ByLink) => self.take_token(),
             Ok(Passed::In) => self.answer(request).await,
             Ok(Passed::Stop) => self.stop(request).await,

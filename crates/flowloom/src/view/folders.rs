@@ -57,29 +57,44 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Looks through `roots`.
-    ///
-    /// # Errors
-    /// One of them cannot be read, or is no folder.
-    pub(super) fn below(roots: &[PathBuf]) -> Result<Found, Error> {
+    /// Looks through `roots`. One that cannot be read is a problem, and no reason to leave out the others.
+    pub(super) fn below(roots: &[PathBuf]) -> Found {
         let mut found = Found::default();
         let mut left = MOST_ENTRIES;
         for (number, root) in roots.iter().enumerate() {
-            let entries = fs::read_dir(root).map_err(|error| Error::of_file(root, &error))?;
-            drop(entries);
-            found.look(root, &number.to_string(), &base_name(root), 0, &mut left);
+            match fs::read_dir(root) {
+                Ok(_) => found.look(root, &number.to_string(), &base_name(root), 0, &mut left),
+                Err(error) => found.problems.push(Error::of_file(root, &error).to_string()),
+            }
         }
         if left == 0 {
             found
                 .problems
                 .push(format!("there are more than {MOST_ENTRIES} files and folders: not all were looked at"));
         }
-        Ok(found)
+        found.tell_apart(roots);
+        found
+    }
+
+    /// Gives what has one name in several of `roots` the path of its root too.
+    fn tell_apart(&mut self, roots: &[PathBuf]) {
+        let mut count: BTreeMap<(FolderKind, String), usize> = BTreeMap::new();
+        for folder in self.folders.values() {
+            *count.entry((folder.kind, folder.name.clone())).or_default() += 1;
+        }
+        for folder in self.folders.values_mut() {
+            let number = folder.id.split('/').next().and_then(|number| number.parse::<usize>().ok());
+            if count[&(folder.kind, folder.name.clone())] > 1
+                && let Some(root) = number.and_then(|number| roots.get(number))
+            {
+                folder.name = format!("{} ({})", folder.name, root.display());
+            }
+        }
     }
 
     fn look(&mut self, path: &Path, id: &str, name: &str, depth: usize, left: &mut usize) {
         if let Some(kind) = kind_of(path) {
-            match has_link(path) {
+            match has_link(path, left) {
                 true => self.problems.push(format!("{name} has a symbolic link in it, and is left out")),
                 false => self.enter(id, name, kind, path),
             }
@@ -97,14 +112,22 @@ impl Found {
         entries.sort_by_key(|entry| entry.file_name());
         for entry in entries {
             let Ok(kind) = entry.file_type() else { continue };
-            let file = entry.file_name().to_string_lossy().into_owned();
+            let Ok(file) = entry.file_name().into_string() else {
+                self.problems
+                    .push(format!("{name} has {:?} in it, which is not UTF-8, and is left out", entry.file_name()));
+                continue;
+            };
             if file.starts_with('.') {
+                continue;
+            }
+            if kind.is_dir() && depth == MOST_DEPTH {
+                self.problems.push(format!("{name}/{file} is more than {MOST_DEPTH} folders deep, and is left out"));
                 continue;
             }
             let below = |known: &str| format!("{known}/{file}");
             // Names are of what is below the folder that was given.
             let name = if depth == 0 { file.clone() } else { below(name) };
-            if kind.is_dir() && depth < MOST_DEPTH {
+            if kind.is_dir() {
                 self.look(&entry.path(), &below(id), &name, depth + 1, left);
             } else if kind.is_file() && file == NOTES_FILE {
                 self.enter(&below(id), &name, FolderKind::Notes, &entry.path());
@@ -120,10 +143,11 @@ impl Found {
         if !fs::symlink_metadata(&cells).is_ok_and(|found| found.is_dir()) {
             return;
         }
-        for entry in fs::read_dir(&cells).into_iter().flatten().flatten().take(*left) {
-            *left -= 1;
+        for entry in fs::read_dir(&cells).into_iter().flatten().flatten() {
+            let Some(rest) = left.checked_sub(1) else { return };
+            *left = rest;
             let (path, file) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && is_under_way(&path) && !has_link(&path) {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && is_under_way(&path) && !has_link(&path, left) {
                 let below = |known: &str| format!("{known}/{CELLS}/{file}");
                 self.enter(&below(id), &below(name), FolderKind::Running, &path);
             }
@@ -169,10 +193,18 @@ fn is_under_way(path: &Path) -> bool {
     is_said && observe(path).is_some()
 }
 
-/// Whether a link in a folder leads elsewhere.
-fn has_link(path: &Path) -> bool {
+/// Whether a link in a folder, or in one below it, leads elsewhere. What is too much to look at may have one.
+fn has_link(path: &Path, left: &mut usize) -> bool {
     let entries = fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
-    entries.filter_map(|entry| entry.file_type().ok()).any(|kind| kind.is_symlink())
+    for entry in entries {
+        let Some(rest) = left.checked_sub(1) else { return true };
+        *left = rest;
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_symlink() || kind.is_dir() && has_link(&entry.path(), left) {
+            return true;
+        }
+    }
+    false
 }
 
 fn base_name(root: &Path) -> String {

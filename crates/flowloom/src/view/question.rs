@@ -71,6 +71,8 @@ pub enum Question {
         span: Span,
         /// How long after midnight UTC days begin, in nanoseconds.
         offset_ns: i64,
+        /// When each of them begins, in order, where clocks change; empty if the offset says it.
+        days_ns: Vec<u64>,
     },
     /// How far two series go together: `/api/correlation`.
     Correlation {
@@ -206,13 +208,22 @@ fn read(path: &str, fields: &mut Fields<'_>) -> Result<Question, Error> {
             span: span(fields, MOST_SERIES)?,
             points: fields.number("points", 1..=MOST_POINTS as u64)?.unwrap_or(1_000) as usize,
             percentile_ns: fields.duration("percentile")?,
-            sum: fields.flag("sum")?,
+            sum: path == "/api/period" && fields.flag("sum")?,
             csv: path.ends_with(".csv"),
         },
         "/api/days" => {
             let span = span(fields, MOST_SERIES)?;
             let minutes = fields.signed("offset", -1_440..=1_440)?.unwrap_or(0);
-            Question::Days { span, offset_ns: minutes * 60_000_000_000 }
+            let days_ns =
+                fields.all("day").iter().map(|text| time("day", text)).collect::<Result<Vec<u64>, Error>>()?;
+            if !days_ns.is_sorted_by(|one, next| one < next)
+                || days_ns.first().is_some_and(|day| *day > span.period_ns.start)
+            {
+                return Err(Error::usage(
+                    "day: days begin one after the other, the first one before the period or with it",
+                ));
+            }
+            Question::Days { span, offset_ns: minutes * 60_000_000_000, days_ns }
         }
         "/api/correlation" => {
             let span = span(fields, 2)?;
@@ -361,17 +372,7 @@ impl<'a> Fields<'a> {
 
     /// Nanoseconds since 1970 UTC, or a time in UTC as text.
     fn time(&mut self, name: &'static str) -> Result<Option<u64>, Error> {
-        let Some(text) = self.maybe(name)? else { return Ok(None) };
-        let nanos = match text.bytes().all(|byte| byte.is_ascii_digit()) {
-            true => text.parse().ok(),
-            false => utc_ns(&text).or_else(|| date_ns(&text)),
-        };
-        let most = i64::MAX as u64;
-        let wrong = || {
-            Error::usage(format_args!("{name}: {text:?} is no time"))
-                .hint("write 2026-11-27, 2026-11-27T10:00 or 2026-11-27T10:00:05 (UTC), or nanoseconds since 1970")
-        };
-        nanos.filter(|nanos| *nanos <= most).map(Some).ok_or_else(wrong)
+        self.maybe(name)?.map(|text| time(name, &text)).transpose()
     }
 
     fn end(self) -> Result<(), Error> {
@@ -382,4 +383,18 @@ impl<'a> Fields<'a> {
             None => error,
         })
     }
+}
+
+/// Nanoseconds since 1970 UTC, or a time in UTC as text.
+fn time(name: &str, text: &str) -> Result<u64, Error> {
+    let nanos = match text.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => text.parse().ok(),
+        false => utc_ns(text).or_else(|| date_ns(text)),
+    };
+    let most = i64::MAX as u64;
+    let wrong = || {
+        Error::usage(format_args!("{name}: {text:?} is no time"))
+            .hint("write 2026-11-27, 2026-11-27T10:00 or 2026-11-27T10:00:05 (UTC), or nanoseconds since 1970")
+    };
+    nanos.filter(|nanos| *nanos <= most).ok_or_else(wrong)
 }

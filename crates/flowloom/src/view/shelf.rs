@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -33,6 +33,9 @@ use crate::sweep::load_sweep;
 /// How long what was found counts as found, in nanoseconds.
 const FRESH_NS: u64 = 2_000_000_000;
 
+/// Bytes of a report at most.
+const LONGEST_REPORT: u64 = 256 << 20;
+
 /// Marks and runs of an answer at most.
 const MOST_LISTED: usize = 2_000;
 
@@ -57,7 +60,17 @@ pub struct Shelf {
     found: Mutex<Option<(Stopwatch, Arc<Found>)>>,
     cards: Mutex<BTreeMap<PathBuf, (Stamp, Arc<RunCard>)>>,
     stores: Mutex<BTreeMap<PathBuf, (Stopwatch, Arc<Store>)>>,
+    notes: Mutex<Option<(NotesKey, Arc<Notes>)>>,
 }
+
+/// Notes, each with the path of the run that it is about, and what is wrong with some.
+type Notes = (Vec<(Option<PathBuf>, Note)>, Vec<String>);
+
+/// Files of notes as they were when they were read, and the runs that there were.
+type NotesKey = (Vec<(PathBuf, FileStamp)>, Vec<PathBuf>);
+
+/// What tells whether a file was written again: its time and its length.
+type FileStamp = Option<(SystemTime, u64)>;
 
 /// What tells whether a folder was written again.
 type Stamp = (Option<SystemTime>, Option<SystemTime>);
@@ -87,8 +100,11 @@ impl Shelf {
             found: Mutex::new(None),
             cards: Mutex::new(BTreeMap::new()),
             stores: Mutex::new(BTreeMap::new()),
+            notes: Mutex::new(None),
         };
-        shelf.found()?;
+        for root in &shelf.roots {
+            fs::read_dir(root).map_err(|error| Error::of_file(root, &error))?;
+        }
         Ok(shelf)
     }
 
@@ -120,8 +136,8 @@ impl Shelf {
                 }
                 json_of(&store.asked().period(span, &query, *sum)?)
             }),
-            Question::Days { span, offset_ns } => {
-                self.of_span(span, |store| json_of(&store.asked().days(span, *offset_ns)?))
+            Question::Days { span, offset_ns, days_ns } => {
+                self.of_span(span, |store| json_of(&store.asked().days(span, *offset_ns, days_ns)?))
             }
             Question::Correlation { span, width_ns, lags } => {
                 self.of_span(span, |store| json_of(&store.asked().correlation(span, *width_ns, *lags)?))
@@ -216,7 +232,7 @@ impl Shelf {
         {
             return Ok(Arc::clone(found));
         }
-        let found = Arc::new(Found::below(&self.roots)?);
+        let found = Arc::new(Found::below(&self.roots));
         *known = Some((Stopwatch::start(), Arc::clone(&found)));
         Ok(found)
     }
@@ -230,8 +246,7 @@ impl Shelf {
         let found = self.found()?;
         let of = |kind| found.of(kind).cloned().collect::<Vec<Folder>>();
         let (registries, mut problems) = (self.registries(&found), found.problems.clone());
-        let (_, wrong) = notes_of(&found);
-        problems.extend(wrong);
+        problems.extend(self.notes(&found).1.iter().cloned());
         json_of(&json!({
             "folders": self.roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>(),
             "version": env!("CARGO_PKG_VERSION"),
@@ -301,13 +316,11 @@ impl Shelf {
     }
 
     /// All runs with what notes say of them.
-    fn cards(&self, found: &Found) -> Vec<Arc<RunCard>> {
-        let (notes, _) = notes_of(found);
+    fn cards(&self, found: &Arc<Found>) -> Vec<Arc<RunCard>> {
+        let all = self.notes(found);
         let of = |folder: &Folder| {
             let card = self.card(folder);
-            let about =
-                |(base, note): &&(PathBuf, Note)| note.run.as_ref().is_some_and(|run| base.join(run) == folder.path);
-            let mut about = notes.iter().filter(about).peekable();
+            let mut about = all.0.iter().filter(|(run, _)| run.as_ref() == Some(&folder.path)).peekable();
             if about.peek().is_none() {
                 return card;
             }
@@ -320,17 +333,17 @@ impl Shelf {
 
     fn marks(&self, period: &std::ops::Range<u64>) -> Result<Answer, Error> {
         let found = self.found()?;
-        let (notes, _) = notes_of(&found);
-        let of_note = |(_, note): &(PathBuf, Note)| {
+        let all = self.notes(&found);
+        let of_note = |(_, note): &(Option<PathBuf>, Note)| {
             let (from_ns, to_ns) = note.period_ns?;
-            let name = note.text.lines().next().unwrap_or_default().to_owned();
+            let name = note.name();
             let (kind, text, tags) = (MarkKind::Note, note.text.clone(), note.tags.clone());
             Some(Mark { kind, name, from_ns, to_ns, run: None, text, tags })
         };
         let cards = self.cards(&found);
         let runs = cards.iter().filter_map(|card| Mark::of_run(card));
         let mut marks: Vec<Mark> =
-            runs.chain(notes.iter().filter_map(of_note)).filter(|mark| mark.is_in(period)).collect();
+            runs.chain(all.0.iter().filter_map(of_note)).filter(|mark| mark.is_in(period)).collect();
         marks.sort_by(|one, other| (one.from_ns, one.to_ns, &one.name).cmp(&(other.from_ns, other.to_ns, &other.name)));
         let left_out = marks.len().saturating_sub(MOST_LISTED);
         marks.truncate(MOST_LISTED);
@@ -339,7 +352,7 @@ impl Shelf {
 
     fn runs(&self, search: &str, tag: Option<&str>) -> Result<Answer, Error> {
         let words = words(search);
-        let all = self.cards(&*self.found()?);
+        let all = self.cards(&self.found()?);
         let mut tags: Vec<&String> = all.iter().flat_map(|card| &card.tags).collect();
         tags.sort_unstable();
         tags.dedup();
@@ -379,26 +392,84 @@ impl Shelf {
         if !is_file(&path) {
             return Ok(nothing("report", id));
         }
-        flowloom_store::regular::read(&path).map(Answer::Report).map_err(|error| Error::of_file(&path, &error))
+        let root = self.root_of(folder);
+        let below = path.strip_prefix(root).unwrap_or(&path);
+        // Whoever may write there may put a link in its place at any time.
+        let report = flowloom_store::regular::read_below(root, below, LONGEST_REPORT);
+        report.map(Answer::Report).map_err(|error| Error::of_file(&path, &error))
     }
+
+    /// The folder that was given, in which `folder` was found.
+    fn root_of(&self, folder: &Folder) -> &Path {
+        let number = folder.id.split('/').next().and_then(|number| number.parse::<usize>().ok());
+        number.and_then(|number| self.roots.get(number)).map_or(&folder.path, PathBuf::as_path)
+    }
+
+    /// All notes, each with the path of the run that it is about, and what is wrong with them; read again if a file was written again, or
+    /// other runs were found.
+    fn notes(&self, found: &Arc<Found>) -> Arc<Notes> {
+        let files: Vec<(&Folder, FileStamp)> =
+            found.of(FolderKind::Notes).map(|file| (file, stamp_of(&file.path))).collect();
+        let stamps: Vec<(PathBuf, FileStamp)> = files.iter().map(|(file, stamp)| (file.path.clone(), *stamp)).collect();
+        let mut runs: Vec<PathBuf> = found.of(FolderKind::Run).map(|run| run.path.clone()).collect();
+        runs.sort_unstable();
+        let mut known = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((key, notes)) = &*known
+            && *key == (stamps.clone(), runs.clone())
+        {
+            return Arc::clone(notes);
+        }
+        let (mut all, mut problems) = (Vec::new(), Vec::new());
+        for (file, _) in files {
+            let base = file.path.parent().unwrap_or(&file.path);
+            let notes = match notes::read(self.root_of(file), &file.path) {
+                Ok(notes) => notes,
+                Err(error) => {
+                    problems.push(error.to_string());
+                    continue;
+                }
+            };
+            for (number, note) in notes.into_iter().enumerate() {
+                let run = note.run.as_ref().map(|run| plain(&base.join(run)));
+                if run.as_ref().is_some_and(|run| runs.binary_search(run).is_err()) {
+                    let name = file.path.display();
+                    problems.push(format!(
+                        "{name}: note[{number}]: no run that is shown is {:?}",
+                        note.run.as_deref().unwrap_or("")
+                    ));
+                }
+                all.push((run, note));
+            }
+        }
+        let notes = Arc::new((all, problems));
+        *known = Some(((stamps, runs), Arc::clone(&notes)));
+        notes
+    }
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+fn stamp_of(path: &Path) -> FileStamp {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some((found.modified().ok()?, found.len()))
 }
 
 /// Whether there is a file, and no link to one.
 pub(super) fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
-}
-
-/// All notes, each with the folder of its file, and what is wrong with files of notes.
-fn notes_of(found: &Found) -> (Vec<(PathBuf, Note)>, Vec<String>) {
-    let (mut all, mut problems) = (Vec::new(), Vec::new());
-    for folder in found.of(FolderKind::Notes) {
-        let base = folder.path.parent().unwrap_or(&folder.path);
-        match notes::read(&folder.path) {
-            Ok(notes) => all.extend(notes.into_iter().map(|note| (base.to_owned(), note))),
-            Err(error) => problems.push(error.to_string()),
-        }
-    }
-    (all, problems)
 }
 
 fn nothing(what: &str, id: &str) -> Answer {

@@ -2,6 +2,7 @@
 
 mod agents;
 mod network;
+mod periods;
 mod responder;
 mod scale;
 mod snmpd;

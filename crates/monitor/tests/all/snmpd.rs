@@ -156,7 +156,7 @@ fn check_traffic(story: &Story, sent: u64) {
         assert!((10..=11).contains(&points), "{target}: {points} intervals");
         assert!(counted.abs_diff(sent) * 100 <= sent, "{target} {port}: {counted} of {sent} bytes");
         assert_eq!(curve.gaps, []);
-        let most = curve.whole.unwrap().most / MILLIONTHS;
+        let most = curve.whole.unwrap().most / u128::from(MILLIONTHS);
         assert!(most < fastest * 3 / 2, "{target}: {most} octets/s, and no more than {fastest} were sent");
     }
     let packets = story.curve("v2c", "wire0", "out-packets").amount.unwrap();
@@ -171,7 +171,7 @@ fn check_traffic(story: &Story, sent: u64) {
 }
 
 fn check_changes(story: &Story) {
-    let is_quiet = |curve: &Curve| curve.points.iter().all(|point| point.most / MILLIONTHS < 1_000_000);
+    let is_quiet = |curve: &Curve| curve.points.iter().all(|point| point.most / u128::from(MILLIONTHS) < 1_000_000);
     assert_eq!(
         story.reasons("v2c", "swap0", "out").first(),
         Some(&Reason::IndexChange),

@@ -15,7 +15,7 @@ use crate::table::{FileError, Row, TableWriter};
 pub(super) const GAPS: &str = "gaps";
 
 /// The version of the tables.
-pub(super) const VERSION: u64 = 2;
+pub(super) const VERSION: u64 = 3;
 
 /// The metadata of the width of a row.
 const WIDTH_KEY: &str = "flowloom.width_ns";

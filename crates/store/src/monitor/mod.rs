@@ -42,7 +42,7 @@ pub use journal::{Batch, JOURNAL_FOLDER, Read as JournalRead, Record as JournalR
 pub use level::{Level, MILLIONTHS, SECOND};
 pub use merge::{Maintainer, Retention};
 pub use reader::{MonitorReader, Piece, Wanted};
-pub use rows::{GapRow, LevelRow, Reason, SampleRow};
+pub use rows::{GapRow, LevelRow, Reason, SampleRow, share};
 pub use writer::{MonitorWriter, WriterOptions};
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use super::catalogue::{Catalogue, Kind, Series};
 use super::day::{self, GAPS, Table};
 use super::fold::summary;
 use super::journal::{self, Record};
-use super::level::Level;
-use super::rows::{GapRow, LevelRow, SampleRow};
+use super::level::{DAY, Level};
+use super::rows::{GapRow, LevelRow, SampleRow, share};
 use crate::table::{FileError, Row, TableReader};
 
 /// How often a day is looked at again whose tables were replaced meanwhile.
@@ -33,7 +33,7 @@ impl From<&Series> for Wanted {
     }
 }
 
-/// A sample, or several of one row of a level.
+/// A sample, or a row of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Its time: that of a sample, or the beginning of the row.
@@ -94,11 +94,12 @@ impl MonitorReader {
     /// # Errors
     /// The store cannot be read.
     pub fn days(&self) -> Result<Vec<u64>, FileError> {
-        Ok(day::days(&self.root)?.into_iter().map(|date| date * super::level::DAY).collect())
+        Ok(day::days(&self.root)?.into_iter().map(|date| date * DAY).collect())
     }
 
     /// Passes on what was sampled of `wanted` in a period, in rows that are at most `width_ns` wide: of each day the coarsest rows
-    /// that there are, and coarser ones where finer ones are not kept. They come in no order.
+    /// that there are, and coarser ones where finer ones are not kept. Samples are those that end in the period; rows those that lie in it,
+    /// at least in part. They come in no order.
     ///
     /// # Errors
     /// The store is damaged or cannot be read.
@@ -114,13 +115,25 @@ impl MonitorReader {
         wanted.sort_unstable_by_key(|one| one.series);
         let wanted = &wanted[..];
         let dates = day::day_of(period_ns.start)..=day::day_of(period_ns.end.saturating_sub(1));
+        let (mut before, mut in_rows): (u64, Vec<u32>) = (0, Vec::new());
         for date in day::days(&self.root)?.into_iter().filter(|date| dates.contains(date)) {
+            // The rows of a day have the part of a sample that ends after its midnight.
+            let had = |series: u32| date == before + 1 && in_rows.binary_search(&series).is_ok();
+            let mut now_in_rows = Vec::new();
             for (table, of_table) in self.opened(date, |tables| plan(tables, wanted, width_ns))? {
                 match table {
-                    Opened::Samples(rows) => pass_samples(rows, &of_table, &period_ns, visit)?,
-                    Opened::Level(level, rows) => pass_level(rows, level, &of_table, &period_ns, visit)?,
+                    Opened::Samples(rows) => {
+                        let begin = |series| if had(series) { date * DAY } else { 0 };
+                        pass_samples(rows, &of_table, &period_ns, &begin, visit)?;
+                    }
+                    Opened::Level(level, rows) => {
+                        now_in_rows.extend(of_table.iter().map(|one| one.series));
+                        pass_level(rows, level, &of_table, &period_ns, visit)?;
+                    }
                 }
             }
+            now_in_rows.sort_unstable();
+            (before, in_rows) = (date, now_in_rows);
         }
         self.unfolded(&left, &mut |record| {
             let Record::Samples(batch) = record else { return };
@@ -145,16 +158,15 @@ impl MonitorReader {
         let mut found = Vec::new();
         let is_wanted =
             |gap: &GapRow| series.contains(&gap.series) && gap.start_ns < period_ns.end && gap.end_ns > period_ns.start;
-        let dates = day::day_of(period_ns.start)..=day::day_of(period_ns.end.saturating_sub(1));
-        let days = day::days(&self.root)?;
-        // A gap is in the day of its end.
-        let next = days.iter().find(|date| *date > dates.end());
-        for date in days.iter().filter(|date| dates.contains(date)).chain(next) {
+        let first = day::day_of(period_ns.start);
+        // A gap is in the day of its end, which may be much later.
+        for date in day::days(&self.root)?.into_iter().filter(|date| *date >= first) {
             let of = |tables: &[Table]| tables.iter().filter(|table| table.stem == GAPS).cloned().collect();
-            for mut rows in self.tables_of::<GapRow>(*date, of)? {
+            for mut rows in self.tables_of::<GapRow>(date, of)? {
                 rows.retain_groups("series", |least, most| {
                     series.iter().any(|one| (least..=most).contains(&(*one).into()))
                 });
+                rows.retain_groups("start_ns", |least, _| least < period_ns.end);
                 for gap in rows {
                     found.extend(Some(gap?).filter(is_wanted));
                 }
@@ -287,7 +299,18 @@ fn find(wanted: &[Wanted], series: u32) -> Option<&Wanted> {
 }
 
 fn piece(sample: &SampleRow, kind: Kind) -> Piece {
-    Piece { at_ns: sample.time_ns, width_ns: 0, row: summary(sample, kind, Level::Samples) }
+    Piece { at_ns: sample.time_ns, width_ns: 0, row: summary(sample, kind) }
+}
+
+/// The part of a sample from `begin_ns` on.
+fn since(mut piece: Piece, begin_ns: u64) -> Piece {
+    let whole = piece.row.covered_ns;
+    if piece.at_ns.saturating_sub(whole) < begin_ns {
+        let rest = piece.at_ns.saturating_sub(begin_ns);
+        piece.row.integral -= share(piece.row.integral, whole - rest, whole);
+        piece.row.covered_ns = rest;
+    }
+    piece
 }
 
 fn retain<R: Row>(rows: &mut TableReader<R>, time: &str, wanted: &[Wanted], period_ns: &Range<u64>) {
@@ -301,6 +324,7 @@ fn pass_samples(
     mut rows: TableReader<SampleRow>,
     wanted: &[Wanted],
     period_ns: &Range<u64>,
+    begin_ns: &dyn Fn(u32) -> u64,
     visit: &mut dyn FnMut(Piece),
 ) -> Result<(), FileError> {
     retain(&mut rows, "time_ns", wanted, period_ns);
@@ -309,7 +333,7 @@ fn pass_samples(
         if period_ns.contains(&row.time_ns)
             && let Some(one) = find(wanted, row.series)
         {
-            visit(piece(&row, one.kind));
+            visit(since(piece(&row, one.kind), begin_ns(row.series)));
         }
     }
     Ok(())

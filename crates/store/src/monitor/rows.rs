@@ -21,14 +21,21 @@ pub struct SampleRow {
 
 impl SampleRow {
     /// The rate in millionths of a unit per second; of a gauge, its value in millionths.
-    pub fn millionths(&self, kind: Kind) -> u64 {
+    pub fn millionths(&self, kind: Kind) -> u128 {
         let scaled = u128::from(self.amount) * u128::from(MILLIONTHS);
-        let value = match kind {
+        match kind {
             Kind::Gauge => scaled,
             Kind::Counter => scaled * u128::from(SECOND) / u128::from(self.span_ns.max(1)),
+        }
+    }
+
+    /// The rate or value times the time that it holds, in billionths of a unit, or of a unit times a second for a gauge.
+    pub fn integral(&self, kind: Kind) -> u128 {
+        let per_amount = match kind {
+            Kind::Gauge => self.span_ns,
+            Kind::Counter => SECOND,
         };
-        // What is stored is signed.
-        u64::try_from(value).unwrap_or(u64::MAX).min(i64::MAX as u64)
+        u128::from(self.amount) * u128::from(per_amount)
     }
 }
 
@@ -50,45 +57,70 @@ impl Row for SampleRow {
     }
 }
 
-/// The samples of a series in a second, a minute or an hour: a row of `seconds-*`, `minutes-*` and `hours-*.parquet`.
+/// A second, a minute or an hour of a series: a row of `seconds-*`, `minutes-*` and `hours-*.parquet`. A sample that crosses the border of
+/// two rows is in both, in each with the part of it that lies there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelRow {
     /// The series.
     pub series: u32,
-    /// When it begins, in nanoseconds since 1970 UTC. A sample belongs to the row in which it ends.
+    /// When it begins, in nanoseconds since 1970 UTC.
     pub start_ns: u64,
     /// The least sample, in millionths of a unit (per second).
-    pub least: u64,
+    pub least: u128,
     /// The greatest sample, in millionths of a unit (per second).
-    pub most: u64,
-    /// The mean over the time that samples cover, in millionths of a unit (per second).
-    pub mean: u64,
+    pub most: u128,
+    /// What was counted in the time that samples cover, in billionths of a unit; of a gauge, its value times that time.
+    pub integral: u128,
     /// Time that samples cover, in nanoseconds.
     pub covered_ns: u64,
-    /// Number of samples.
+    /// Number of samples that end in it.
     pub samples: u64,
 }
 
+/// `value` times `part` divided by `whole`, which is not less than `part`; rounded down.
+pub fn share(value: u128, part: u64, whole: u64) -> u128 {
+    let (part, whole) = (u128::from(part), u128::from(whole.max(1)));
+    // The product of both 64-bit numbers fits.
+    (value / whole).saturating_mul(part).saturating_add(value % whole * part / whole)
+}
+
 impl LevelRow {
-    /// Adds the samples of `other`, which is of the same series and time.
+    /// Adds `other`, which is of the same series, and of another time.
     pub fn add(&mut self, other: &LevelRow) {
-        if other.samples == 0 {
+        if other.covered_ns == 0 {
             return;
         }
-        if self.samples == 0 {
+        if self.covered_ns == 0 {
             (self.least, self.most) = (other.least, other.most);
         } else {
             self.least = self.least.min(other.least);
             self.most = self.most.max(other.most);
         }
-        let covered = u128::from(self.covered_ns) + u128::from(other.covered_ns);
-        let sum = |row: &LevelRow| u128::from(row.mean) * u128::from(row.covered_ns);
-        if let Some(mean) = (sum(self) + sum(other) + covered / 2).checked_div(covered) {
-            self.mean = u64::try_from(mean).unwrap_or(u64::MAX);
-        }
-        self.covered_ns = u64::try_from(covered).unwrap_or(u64::MAX);
+        self.integral = self.integral.saturating_add(other.integral);
+        self.covered_ns = self.covered_ns.saturating_add(other.covered_ns);
         self.samples += other.samples;
     }
+
+    /// The mean over the time that samples cover, in millionths of a unit (per second); 0 if they cover none.
+    pub fn mean(&self) -> u128 {
+        let (covered, millionths) = (u128::from(self.covered_ns), u128::from(MILLIONTHS));
+        let Some(whole) = self.integral.checked_div(covered) else { return 0 };
+        whole.saturating_mul(millionths) + (self.integral % covered * millionths + covered / 2) / covered
+    }
+}
+
+/// The part of a column that holds whole units, and the one that holds the rest.
+fn parts(value: u128, per_unit: u64) -> (u64, u64) {
+    let whole = u64::try_from(value / u128::from(per_unit)).unwrap_or(u64::MAX);
+    (whole, (value % u128::from(per_unit)) as u64)
+}
+
+fn with_whole(value: u128, whole: u64, per_unit: u64) -> u128 {
+    u128::from(whole) * u128::from(per_unit) + value % u128::from(per_unit)
+}
+
+fn with_rest(value: u128, rest: u64, per_unit: u64) -> u128 {
+    value - value % u128::from(per_unit) + u128::from(rest)
 }
 
 impl Row for LevelRow {
@@ -100,12 +132,21 @@ impl Row for LevelRow {
     }
 
     fn columns() -> Vec<Column<LevelRow>> {
+        const M: u64 = MILLIONTHS;
+        const S: u64 = SECOND;
         vec![
             column("series", |r: &Self| r.series, |r, v| r.series = v),
             column("start_ns", |r: &Self| r.start_ns, |r, v| r.start_ns = v),
-            column("least_millionths", |r: &Self| r.least, |r, v| r.least = v),
-            column("most_millionths", |r: &Self| r.most, |r, v| r.most = v),
-            column("mean_millionths", |r: &Self| r.mean, |r, v| r.mean = v),
+            column("least", |r: &Self| parts(r.least, M).0, |r, v| r.least = with_whole(r.least, v, M)),
+            column("least_millionths", |r: &Self| parts(r.least, M).1, |r, v| r.least = with_rest(r.least, v, M)),
+            column("most", |r: &Self| parts(r.most, M).0, |r, v| r.most = with_whole(r.most, v, M)),
+            column("most_millionths", |r: &Self| parts(r.most, M).1, |r, v| r.most = with_rest(r.most, v, M)),
+            column("amount", |r: &Self| parts(r.integral, S).0, |r, v| r.integral = with_whole(r.integral, v, S)),
+            column(
+                "amount_billionths",
+                |r: &Self| parts(r.integral, S).1,
+                |r, v| r.integral = with_rest(r.integral, v, S),
+            ),
             column("covered_ns", |r: &Self| r.covered_ns, |r, v| r.covered_ns = v),
             column("samples", |r: &Self| r.samples, |r, v| r.samples = v),
         ]
@@ -207,24 +248,52 @@ mod tests {
         assert!((bits(60 * SECOND) - 136_358.4).abs() < 1e-3);
         assert!((bits(60_370_000_000) - 135_522.677).abs() < 1e-3);
         assert_eq!(sample(1, 86_400 * SECOND).millionths(Kind::Counter), 11);
-        assert_eq!(sample(7, 1).millionths(Kind::Gauge), 7 * MILLIONTHS);
-        assert_eq!(sample(u64::MAX, 1).millionths(Kind::Counter), i64::MAX as u64);
+        assert_eq!(sample(7, 1).millionths(Kind::Gauge), 7 * 1_000_000);
+        // A gauge of 20 terabytes.
+        assert_eq!(sample(20_000_000_000_000, 1).millionths(Kind::Gauge), 20_000_000_000_000_000_000);
     }
 
     #[test]
     fn rows_of_a_level_add_up() {
-        let row = |least, most, mean, covered_ns, samples| LevelRow {
+        let row = |least, most, amount: u128, covered_ns, samples| LevelRow {
             least,
             most,
-            mean,
+            integral: amount * 1_000_000_000,
             covered_ns,
             samples,
             ..LevelRow::default()
         };
         let mut sum = row(0, 0, 0, 0, 0);
-        for part in [row(5, 9, 6, 2 * SECOND, 2), row(0, 0, 0, 0, 0), row(1, 20, 12, SECOND, 4)] {
+        for part in [row(5, 9, 12, 2 * SECOND, 2), row(0, 0, 0, 0, 0), row(1, 20, 12, SECOND, 4)] {
             sum.add(&part);
         }
-        assert_eq!(sum, row(1, 20, 8, 3 * SECOND, 6));
+        assert_eq!(sum, row(1, 20, 24, 3 * SECOND, 6));
+        assert_eq!((sum.mean(), LevelRow::default().mean()), (8_000_000, 0));
+    }
+
+    #[test]
+    fn a_rare_event_counts_once_however_long() {
+        // One drop in the first minute of a year, and zeros.
+        let minute = |amount| {
+            let sample = SampleRow { series: 1, time_ns: 60 * SECOND, span_ns: 60 * SECOND, amount };
+            let rate = sample.millionths(Kind::Counter);
+            let integral = sample.integral(Kind::Counter);
+            LevelRow { least: rate, most: rate, integral, covered_ns: 60 * SECOND, samples: 1, ..LevelRow::default() }
+        };
+        let mut year = minute(1);
+        (1..525_600).for_each(|_| year.add(&minute(0)));
+        assert_eq!((year.integral, year.covered_ns), (1_000_000_000, 525_600 * 60 * SECOND));
+        // 1 / 31,536,000 s is 0.0317 millionths.
+        assert_eq!((year.mean(), year.most), (0, 16_666));
+    }
+
+    #[test]
+    fn parts_of_a_value_add_up_to_it() {
+        for (value, whole) in [(7_u128, 3_u64), (u128::from(u64::MAX) * 3_600_000_000_000, 3_600_000_000_000), (5, 1)] {
+            let cuts = [0, whole / 3, whole / 2, whole];
+            let sum: u128 = cuts.windows(2).map(|cut| share(value, cut[1], whole) - share(value, cut[0], whole)).sum();
+            assert_eq!((sum, share(value, 0, whole)), (value, 0));
+        }
+        assert_eq!(share(10, 1, 4), 2);
     }
 }

@@ -25,6 +25,11 @@ fn counter(port: &str, interval_ns: u64) -> Series {
     }
 }
 
+/// When the answer of a second is received: a nanosecond before its end.
+fn at(second: u64) -> u64 {
+    START + (second + 1) * SECOND - 1
+}
+
 /// Octets counted in the second that ends at number `second`.
 fn octets(second: u64) -> u64 {
     if second == 2_777 { 1_000_000 } else { second % 100 }
@@ -35,7 +40,7 @@ fn record(root: &Path, seconds: std::ops::Range<u64>) -> MonitorWriter {
     let mut writer = MonitorWriter::open(root, options(), START + seconds.start * SECOND).unwrap();
     let ids = ["a", "b"].map(|port| writer.series(counter(port, SECOND)).unwrap().0);
     for second in seconds {
-        let time_ns = START + second * SECOND;
+        let time_ns = at(second);
         if second % 1_000 == 500 {
             let gap = GapRow { series: ids[0], start_ns: time_ns - SECOND, end_ns: time_ns, ..GapRow::default() };
             writer.gap(gap).unwrap();
@@ -57,7 +62,7 @@ fn read(root: &Path, period: std::ops::Range<u64>, width_ns: u64) -> BTreeMap<u6
     let period = START + period.start * SECOND..START + period.end * SECOND;
     reader
         .read(&[a.into()], period, width_ns, &mut |piece| {
-            found.entry(piece.at_ns).or_insert(LevelRow { samples: 0, covered_ns: 0, ..piece.row }).add(&piece.row);
+            found.entry(piece.at_ns).or_default().add(&piece.row);
         })
         .unwrap();
     found
@@ -68,15 +73,15 @@ fn check(root: &Path, seconds: u64) {
     let known = (0..seconds).filter(|second| second % 1_000 != 500);
     assert_eq!(rows.len(), known.clone().count());
     for second in known {
-        let row = rows[&(START + second * SECOND)];
-        assert_eq!((row.most, row.samples), (octets(second) * MILLIONTHS, 1), "second {second}");
+        let row = rows[&at(second)];
+        assert_eq!((row.most, row.samples), (u128::from(octets(second) * MILLIONTHS), 1), "second {second}");
     }
     let minutes = read(root, 0..seconds / 60 * 60, 60 * SECOND);
     assert!(minutes.len() as u64 <= seconds / 60 + 60, "{}", minutes.len());
     let whole: u64 = minutes.values().map(|row| row.samples).sum();
     assert_eq!(whole, (0..seconds / 60 * 60).filter(|second| second % 1_000 != 500).count() as u64);
     if seconds > 2_777 {
-        assert!(minutes.values().any(|row| row.most == 1_000_000 * MILLIONTHS), "the peak is lost");
+        assert!(minutes.values().any(|row| row.most == u128::from(1_000_000 * MILLIONTHS)), "the peak is lost");
     }
     let reader = MonitorReader::open(root).unwrap();
     let gaps = reader.gaps(&[1], START..START + seconds * SECOND).unwrap();
@@ -178,6 +183,72 @@ fn samples_before_midnight_stay_in_their_day() {
     assert_eq!(MonitorReader::open(&root).unwrap().days().unwrap(), [START, START + DAY]);
     // The rows of a minute are as many as its samples.
     assert_eq!(read(&root, 0..86_400, 60 * SECOND).len(), 2);
+}
+
+#[test]
+fn a_gap_of_days_is_told_on_each_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let mut writer = MonitorWriter::open(&root, options(), START).unwrap();
+    let [one, other] = ["a", "b"].map(|port| writer.series(counter(port, 60 * SECOND)).unwrap().0);
+    // Noon of day 1 to noon of day 5, while another port is sampled each day.
+    let (start_ns, end_ns) = (START + DAY * 3 / 2, START + DAY * 11 / 2);
+    for day in 1..8 {
+        let time_ns = START + day * DAY - SECOND;
+        if day == 6 {
+            writer.gap(GapRow { series: one, start_ns, end_ns, ..GapRow::default() }).unwrap();
+        }
+        writer.samples(Batch { time_ns, span_ns: SECOND, samples: vec![(other, 1)] }).unwrap();
+        writer.rotate(time_ns).unwrap();
+    }
+    let reader = MonitorReader::open(&root).unwrap();
+    let told = |day: u64| reader.gaps(&[one], START + day * DAY..START + (day + 1) * DAY).unwrap().len();
+    assert_eq!((0..8).map(told).collect::<Vec<_>>(), [0, 1, 1, 1, 1, 1, 0, 0]);
+}
+
+#[test]
+fn rows_are_exact_parts_of_their_days() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let mut writer = MonitorWriter::open(&root, options(), START).unwrap();
+    let id = writer.series(counter("a", SECOND)).unwrap().0;
+    // 100 octets from 23:59:30 to 00:00:20.
+    let time_ns = START + DAY + 20 * SECOND;
+    writer.samples(Batch { time_ns, span_ns: 50 * SECOND, samples: vec![(id, 100)] }).unwrap();
+    writer.rotate(time_ns).unwrap();
+    drop(writer);
+    for width_ns in [60 * SECOND, 3_600 * SECOND] {
+        let part = |days: std::ops::Range<u64>| {
+            let seconds = days.start * 86_400..days.end * 86_400;
+            let rows = read(&root, seconds, width_ns);
+            rows.values().map(|row| (row.integral, row.covered_ns, row.samples)).collect::<Vec<_>>()
+        };
+        assert_eq!(part(0..1), [(60_000_000_000, 30 * SECOND, 0)]);
+        assert_eq!(part(1..2), [(40_000_000_000, 20 * SECOND, 1)]);
+    }
+}
+
+#[test]
+fn a_sample_at_midnight_counts_once_beside_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let mut writer = MonitorWriter::open(&root, options(), START).unwrap();
+    let id = writer.series(counter("a", 60 * SECOND)).unwrap().0;
+    // 10 octets a second, in samples that do not end at midnight.
+    for minute in 0..2 * 1_440 {
+        let time_ns = START + minute * 60 * SECOND + 90 * SECOND;
+        writer.samples(Batch { time_ns, span_ns: 60 * SECOND, samples: vec![(id, 600)] }).unwrap();
+        writer.tick(time_ns).unwrap();
+    }
+    writer.rotate(START + 2 * DAY + 3_600 * SECOND).unwrap();
+    // Of the first day only hours are left.
+    let retention = Retention { samples_ns: Some(DAY), minutes_ns: Some(0), ..Retention::default() };
+    writer.maintainer().run(START + 2 * DAY + 3_600 * SECOND, &retention, &|| true).unwrap();
+    for width_ns in [0, 60 * SECOND, 3_600 * SECOND] {
+        let rows = read(&root, 0..3 * 86_400, width_ns);
+        let sum = rows.values().fold((0, 0), |sum, row| (sum.0 + row.integral, sum.1 + row.covered_ns));
+        assert_eq!(sum, (2 * 1_440 * 600_000_000_000, 2 * DAY), "rows of {width_ns} ns");
+    }
 }
 
 #[test]
