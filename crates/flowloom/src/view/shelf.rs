@@ -400,7 +400,7 @@ impl Shelf {
     }
 
     /// The folder that was given, in which `folder` was found.
-    fn root_of(&self, folder: &Folder) -> &Path {
+    fn root_of<'a>(&'a self, folder: &'a Folder) -> &'a Path {
         let number = folder.id.split('/').next().and_then(|number| number.parse::<usize>().ok());
         number.and_then(|number| self.roots.get(number)).map_or(&folder.path, PathBuf::as_path)
     }
