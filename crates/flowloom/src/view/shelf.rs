@@ -221,7 +221,7 @@ impl Shelf {
     }
 
     /// Has folders be looked through again.
-    fn forget(&self) {
+    pub(super) fn forget(&self) {
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
