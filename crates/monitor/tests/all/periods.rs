@@ -169,7 +169,8 @@ fn points_add_up_to_any_period() {
     });
     for _ in 0..60 {
         let from = START + numbers.below(4 * DAY);
-        let length = 1 + numbers.below([MINUTE, HOUR, DAY, 5 * DAY][numbers.below(4) as usize]);
+        let most = [MINUTE, HOUR, DAY, 5 * DAY][numbers.below(4) as usize];
+        let length = 1 + numbers.below(most);
         let points = [1, 2, 3, 50, 4_000][numbers.below(5) as usize];
         let period = from..from + length;
         let what = format!("{} s from {} s on, {points} points", length / SECOND, (from - START) / SECOND);

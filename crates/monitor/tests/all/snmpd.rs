@@ -157,7 +157,7 @@ fn check_traffic(story: &Story, sent: u64) {
         assert!(counted.abs_diff(sent) * 100 <= sent, "{target} {port}: {counted} of {sent} bytes");
         assert_eq!(curve.gaps, []);
         let most = curve.whole.unwrap().most / u128::from(MILLIONTHS);
-        assert!(most < fastest * 3 / 2, "{target}: {most} octets/s, and no more than {fastest} were sent");
+        assert!(most < u128::from(fastest * 3 / 2), "{target}: {most} octets/s, and no more than {fastest} were sent");
     }
     let packets = story.curve("v2c", "wire0", "out-packets").amount.unwrap();
     assert!(packets.abs_diff(sent / FRAME as u64) * 100 <= packets, "{packets} packets");
