@@ -6,8 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::journal;
 use super::level::{DAY, Level, SECOND};
-use crate::manifest::Manifest;
+use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::staged::StagedFile;
 use crate::table::{FileError, Row, TableWriter};
 
@@ -136,11 +137,47 @@ pub(super) fn days(root: &Path) -> Result<Vec<u64>, FileError> {
 }
 
 /// The tables that count in the folder of a day.
+///
+/// # Errors
+/// The manifest is damaged, or it is missing and what it listed is there.
 pub(super) fn tables(root: &Path, day: u64) -> Result<Vec<Table>, FileError> {
-    let manifest = Manifest::open(&root.join(folder_name(day)))?.unwrap_or_default();
+    let folder = root.join(folder_name(day));
+    let manifest = match Manifest::open(&folder)? {
+        Some(manifest) => manifest,
+        None if has_folded(root, &folder)? => match Manifest::open(&folder)? {
+            // The first segment was folded into it meanwhile.
+            Some(manifest) => manifest,
+            None => {
+                let problem = "it is missing, and nothing else says which tables of its day count (put it back, or take the folder away)";
+                return Err(FileError::Metadata { path: folder.join(MANIFEST_FILE), problem: problem.to_owned() });
+            }
+        },
+        None => Manifest::default(),
+    };
     let mut found: Vec<Table> = manifest.files().keys().filter_map(|name| Table::of(name)).collect();
     found.sort();
     Ok(found)
+}
+
+/// The tables in a folder, whether they count or not.
+pub(super) fn present(folder: &Path) -> Result<Vec<Table>, FileError> {
+    let failed = |source| FileError::Read { path: folder.to_owned(), source };
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(failed)?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        found.extend(entry.map_err(failed)?.file_name().to_str().and_then(Table::of));
+    }
+    Ok(found)
+}
+
+/// Whether a folder has a table of segments that are no longer in the journal: then a manifest listed it.
+fn has_folded(root: &Path, folder: &Path) -> Result<bool, FileError> {
+    let tables = present(folder)?;
+    let left: BTreeSet<u64> = journal::segments(root)?.into_iter().map(|(number, _)| number).collect();
+    Ok(tables.iter().any(|table| !(table.first..=table.last).all(|number| left.contains(&number))))
 }
 
 /// Whether segment `number` is in one of `tables`.
@@ -192,6 +229,11 @@ pub(super) fn commit(
         removed.iter().for_each(|name| manifest.leave(name));
         manifest.write(&folder)?;
         if manifest.files().is_empty() {
+            // The manifest goes last: a folder that has tables has one.
+            for table in present(&folder)? {
+                let path = folder.join(table.name());
+                fs::remove_file(&path).map_err(|source| FileError::Write { path, source })?;
+            }
             return fs::remove_dir_all(&folder).map_err(|source| FileError::Write { path: folder, source });
         }
     }
@@ -204,7 +246,8 @@ pub(super) fn commit(
     Ok(())
 }
 
-/// Deletes what an interrupted writer left in the folder of a day: tables and temporary files that do not count.
+/// Deletes what an interrupted writer left in the folder of a day: tables and temporary files that do not count. Nothing is deleted where
+/// the manifest is missing or damaged.
 pub(super) fn clean(root: &Path, day: u64) -> Result<(), FileError> {
     let folder = root.join(folder_name(day));
     let failed = |source| FileError::Write { path: folder.clone(), source };

@@ -21,18 +21,18 @@ struct OfDay {
     gaps: Vec<GapRow>,
 }
 
-/// Folds the segment `number` at `path`, whose series are in `catalogue`, unless that was done. Its file stays.
+/// Folds the segment `number` at `path`, whose series are in `catalogue`, unless that was done. Its file stays. What was read of it.
 pub(super) fn fold(
     root: &Path,
     lock: &Mutex<()>,
     catalogue: &Catalogue,
     number: u64,
     path: &Path,
-) -> Result<(), FileError> {
-    let Some(bytes) = journal::load(path)? else { return Ok(()) };
+) -> Result<journal::Read, FileError> {
+    let Some(bytes) = journal::load(path)? else { return Ok(journal::Read::default()) };
     let mut days: BTreeMap<u64, OfDay> = BTreeMap::new();
     let mut samples: Vec<SampleRow> = Vec::new();
-    journal::read(&bytes, &mut |record| match record {
+    let read = journal::read(&bytes, &mut |record| match record {
         Record::Series(_) => {}
         Record::Samples(batch) => {
             let (time_ns, span_ns) = (batch.time_ns, batch.span_ns);
@@ -42,6 +42,10 @@ pub(super) fn fold(
         Record::Gap(gap) => days.entry(day::day_of(gap.end_ns)).or_default().gaps.push(gap),
     });
     drop(bytes);
+    // Where damage took the definition of a series, nobody can tell what its samples are of; its number may be given again.
+    samples.retain(|sample| catalogue.get(sample.series).is_some());
+    days.values_mut().for_each(|of_day| of_day.gaps.retain(|gap| catalogue.get(gap.series).is_some()));
+    days.retain(|_, of_day| !of_day.gaps.is_empty());
     samples.sort_unstable();
     for (place, level) in Level::PYRAMID.into_iter().enumerate() {
         // A sample that ends after midnight has a part in the day before.
@@ -52,12 +56,16 @@ pub(super) fn fold(
     for sample in samples {
         days.entry(day::day_of(sample.time_ns)).or_default().samples.push(sample);
     }
+    // A day that is damaged does not hold up the others.
+    let mut failed = None;
     for (date, of_day) in days {
-        if !day::covers(&day::tables(root, date)?, number) {
-            write(root, lock, number, (date, of_day))?;
-        }
+        let written = day::tables(root, date).and_then(|tables| match day::covers(&tables, number) {
+            true => Ok(()),
+            false => write(root, lock, number, (date, of_day)),
+        });
+        failed = failed.or(written.err());
     }
-    Ok(())
+    failed.map_or(Ok(read), Err)
 }
 
 fn write(root: &Path, lock: &Mutex<()>, number: u64, (date, mut of_day): (u64, OfDay)) -> Result<(), FileError> {

@@ -54,17 +54,23 @@ impl Maintainer {
     /// next time.
     ///
     /// # Errors
-    /// A table cannot be read or written.
+    /// A table cannot be read or written: the first such error. Other days are looked after all the same.
     pub fn run(&self, now_ns: u64, retention: &Retention, goes_on: &dyn Fn() -> bool) -> Result<(), FileError> {
+        let mut failed = None;
         for date in day::days(&self.root)? {
-            let tables = day::tables(&self.root, date)?;
-            let old: Vec<Table> =
-                tables.iter().filter(|table| !retention.keeps(table.stem, date, now_ns)).cloned().collect();
-            if !old.is_empty() {
-                day::commit(&self.root, date, &self.lock, &[], &old)?;
-            }
-            while goes_on() && self.merge_some(date, (date + 1) * DAY + SETTLED < now_ns)? {}
+            failed = failed.or(self.day(date, now_ns, retention, goes_on).err());
         }
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn day(&self, date: u64, now_ns: u64, retention: &Retention, goes_on: &dyn Fn() -> bool) -> Result<(), FileError> {
+        let tables = day::tables(&self.root, date)?;
+        let old: Vec<Table> =
+            tables.iter().filter(|table| !retention.keeps(table.stem, date, now_ns)).cloned().collect();
+        if !old.is_empty() {
+            day::commit(&self.root, date, &self.lock, &[], &old)?;
+        }
+        while goes_on() && self.merge_some(date, (date + 1) * DAY + SETTLED < now_ns)? {}
         Ok(())
     }
 

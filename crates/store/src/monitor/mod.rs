@@ -35,7 +35,7 @@ mod rows;
 mod writer;
 
 pub use catalogue::{CATALOGUE_FILE, Catalogue, Kind, Series};
-pub use check::{is_store, is_written, verify_catalogue, verify_journal};
+pub use check::{is_store, is_written, verify_catalogue, verify_day, verify_journal};
 pub(crate) use check::{is_table, verify_table};
 pub use day::{date_ns, utc_ns, utc_text};
 pub use journal::{Batch, JOURNAL_FOLDER, Read as JournalRead, Record as JournalRecord, read as read_journal};

@@ -176,8 +176,8 @@ pub enum Reason {
     AboveCapacity,
     /// The monitor did not run.
     NotRunning,
-    /// The monitor was not able to ask in time.
-    Late,
+    /// What was measured was not written, or is damaged.
+    NotRecorded,
 }
 
 impl Reason {
@@ -198,7 +198,7 @@ impl Text for Reason {
         ("absent", Reason::Absent),
         ("above-capacity", Reason::AboveCapacity),
         ("not-running", Reason::NotRunning),
-        ("late", Reason::Late),
+        ("not-recorded", Reason::NotRecorded),
     ];
 }
 

@@ -267,3 +267,172 @@ fn a_folder_with_other_things_is_left_alone() {
     fs::write(folder.path().join("monitor.json.partial-aB3xYz"), "{").unwrap();
     MonitorWriter::open(folder.path(), options(), START).unwrap();
 }
+
+/// A store of a slow series and a fast one, both with `keep.samples` over, and how many points each has.
+#[test]
+fn slow_series_outlive_their_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let mut writer = MonitorWriter::open(&root, options(), START).unwrap();
+    // An answer an hour, and one a day.
+    let hourly = writer.series(counter("a", 3_600 * SECOND)).unwrap().0;
+    let daily = writer.series(counter("b", 86_400 * SECOND)).unwrap().0;
+    for hour in 1..=48 {
+        let time_ns = START + hour * 3_600 * SECOND;
+        writer.samples(Batch { time_ns, span_ns: 3_600 * SECOND, samples: vec![(hourly, 3_600_000)] }).unwrap();
+        if hour % 24 == 0 {
+            writer.samples(Batch { time_ns, span_ns: DAY, samples: vec![(daily, 86_400)] }).unwrap();
+        }
+    }
+    writer.rotate(START + 3 * DAY).unwrap();
+    let retention = Retention { samples_ns: Some(90 * DAY), ..Retention::default() };
+    writer.maintainer().run(START + 100 * DAY, &retention, &|| true).unwrap();
+    let reader = MonitorReader::open(&root).unwrap();
+    for (series, amount) in [(hourly, 48 * 3_600_000), (daily, 2 * 86_400)] {
+        let of = reader.series().unwrap().into_iter().find(|one| one.id == series).unwrap();
+        let mut sum = (0, 0);
+        let wanted = [Wanted::from(&of)];
+        reader
+            .read(&wanted, START..START + 3 * DAY, 0, &mut |piece| {
+                sum = (sum.0 + piece.row.integral, sum.1 + piece.row.covered_ns);
+            })
+            .unwrap();
+        assert_eq!(sum, (u128::from(amount * SECOND), 2 * DAY));
+    }
+}
+
+/// Flips a bit of a file, so many bytes before its end.
+fn damage(path: &Path, before_end: impl FnOnce(usize) -> usize) {
+    let mut bytes = fs::read(path).unwrap();
+    let length = bytes.len();
+    bytes[length - before_end(length)] ^= 4;
+    fs::write(path, bytes).unwrap();
+}
+
+fn of_kind(folder: &Path, stem: &str) -> std::path::PathBuf {
+    let mut paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths.find(|path| path.file_name().unwrap().to_str().unwrap().starts_with(stem)).unwrap()
+}
+
+#[test]
+fn a_damaged_segment_is_kept_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    drop(record(&root, 0..100));
+    damage(&root.join("journal/00000001.journal"), |length| length / 2);
+    let mut writer = MonitorWriter::open(&root, options(), START).unwrap();
+    let told: Vec<String> = writer.take_damage().iter().map(ToString::to_string).collect();
+    assert!(told.len() == 1 && told[0].contains("00000001.damaged"), "{told:?}");
+    assert!(writer.take_damage().is_empty());
+    // A flipped bit costs two seconds at most.
+    assert!(read(&root, 0..100, 0).len() >= 98);
+    assert_eq!(verify_journal(&root).unwrap().iter().filter(|(_, records)| records.is_err()).count(), 1);
+    drop(writer);
+    // Its number is not given again.
+    let mut writer = MonitorWriter::open(&root, options(), START).unwrap();
+    assert!(writer.take_damage().is_empty() && root.join("journal/00000001.damaged").exists());
+}
+
+#[test]
+fn samples_without_a_series_are_nobodys() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let mut writer = MonitorWriter::open(&root, options(), START).unwrap();
+    // Damage took the record that defines it.
+    let lost = vec![(1, 1_000)];
+    writer.samples(Batch { time_ns: START + SECOND, span_ns: SECOND, samples: lost }).unwrap();
+    writer.rotate(START + 2 * SECOND).unwrap();
+    assert_eq!(writer.series(counter("a", SECOND)).unwrap(), (1, true));
+    writer.rotate(START + 3 * SECOND).unwrap();
+    assert!(read(&root, 0..100, 0).is_empty());
+}
+
+#[test]
+fn a_damaged_table_stops_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let mut writer = record(&root, 0..100);
+    writer.rotate(START + 100 * SECOND).unwrap();
+    drop(writer);
+    damage(&of_kind(&root.join("2026-11-27"), "samples-"), |_| 40);
+    let mut writer = MonitorWriter::open(&root, options(), START + DAY).unwrap();
+    assert_eq!((writer.take_damage().len(), writer.last_ns()), (1, None));
+    let id = writer.series(counter("a", SECOND)).unwrap().0;
+    writer.samples(Batch { time_ns: START + DAY, span_ns: SECOND, samples: vec![(id, 1)] }).unwrap();
+    writer.rotate(START + DAY + SECOND).unwrap();
+    assert_eq!(read(&root, 86_400..86_401, 0).len(), 1);
+}
+
+#[test]
+fn damage_holds_up_no_other_day() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let mut writer = MonitorWriter::open(&root, options(), START).unwrap();
+    let id = writer.series(counter("a", SECOND)).unwrap().0;
+    for day in 0..3 {
+        for half in 0..2 {
+            for second in 0..100 {
+                let time_ns = START + day * DAY + (half * 1_000 + second + 1) * SECOND;
+                writer.samples(Batch { time_ns, span_ns: SECOND, samples: vec![(id, 1)] }).unwrap();
+            }
+            writer.rotate(START + day * DAY + 2_000 * SECOND).unwrap();
+        }
+    }
+    let maintainer = writer.maintainer();
+    damage(&of_kind(&root.join("2026-11-27"), "hours-"), |length| length / 2);
+    let retention = Retention { samples_ns: Some(DAY), ..Retention::default() };
+    let failed = maintainer.run(START + 10 * DAY, &retention, &|| true).unwrap_err().to_string();
+    assert!(failed.contains("2026-11-27/hours-"), "{failed}");
+    // Of the other days, samples are deleted and minutes are in one table.
+    for day in ["2026-11-28", "2026-11-29"] {
+        let mut names: Vec<String> = day::present(&root.join(day)).unwrap().iter().map(|table| table.stem.to_owned()).collect();
+        names.sort();
+        assert_eq!(names, ["hours", "minutes"], "{day}");
+    }
+}
+
+#[test]
+fn a_day_without_its_manifest_is_not_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let mut writer = record(&root, 0..100);
+    writer.rotate(START + 100 * SECOND).unwrap();
+    drop(writer);
+    let day = root.join("2026-11-27");
+    let manifest = fs::read(day.join("manifest.json")).unwrap();
+    fs::remove_file(day.join("manifest.json")).unwrap();
+    let before = fs::read_dir(&day).unwrap().count();
+    let reader = MonitorReader::open(&root).unwrap();
+    let wanted: Vec<Wanted> = reader.series().unwrap().iter().map(Wanted::from).collect();
+    let refused = reader.read(&wanted, START..START + DAY, 0, &mut |_| {}).unwrap_err().to_string();
+    assert!(refused.contains("2026-11-27/manifest.json: it is missing"), "{refused}");
+    assert!(verify_day(&root, &day).is_err());
+    // The monitor goes on. What belongs to that day waits in the journal.
+    let mut writer = MonitorWriter::open(&root, options(), START + 200 * SECOND).unwrap();
+    assert_eq!(writer.take_damage().len(), 1);
+    let id = writer.series(counter("a", SECOND)).unwrap().0;
+    writer.samples(Batch { time_ns: at(300), span_ns: SECOND, samples: vec![(id, 7)] }).unwrap();
+    writer.rotate(START + 301 * SECOND).unwrap_err();
+    assert_eq!(fs::read_dir(&day).unwrap().count(), before);
+    // The manifest is put back.
+    fs::write(day.join("manifest.json"), manifest).unwrap();
+    writer.rotate(START + 302 * SECOND).unwrap();
+    assert_eq!(read(&root, 0..400, 0).len(), 101);
+}
+
+#[test]
+fn a_clock_that_was_ahead_is_not_the_last_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let mut writer = MonitorWriter::open(&root, options(), START).unwrap();
+    let id = writer.series(counter("a", SECOND)).unwrap().0;
+    for time_ns in [START + SECOND, START + 5_000 * SECOND, START + 365 * DAY] {
+        writer.samples(Batch { time_ns, span_ns: SECOND, samples: vec![(id, 1)] }).unwrap();
+    }
+    writer.rotate(START + 2 * SECOND).unwrap();
+    drop(writer);
+    let last = |now_ns| MonitorWriter::open(&root, options(), now_ns).unwrap().last_ns();
+    assert_eq!(last(START + 10 * SECOND), Some(START + SECOND));
+    assert_eq!(last(START + DAY), Some(START + 5_000 * SECOND));
+    assert_eq!(last(START + 366 * DAY), Some(START + 365 * DAY));
+}
