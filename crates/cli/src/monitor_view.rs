@@ -19,10 +19,11 @@ pub fn line(report: &Report<'_>) -> String {
         }
         Report::Silent { target, problem } => format!("warning: {target}: {problem}"),
         Report::Lost(error) => format!("warning: not recorded: {error}"),
+        Report::Store(error) => format!("warning: {error}"),
         Report::ActionFailed { alert, problem } => format!("warning: action of alert {alert}: {problem}"),
         Report::Alert(raised) => {
             let state = raised.state.name();
-            let value = value_text((raised.value * MILLIONTHS as f64) as u128, &raised.unit, Kind::Counter);
+            let value = value_text((raised.value * MILLIONTHS as f64) as u128, &raised.unit, raised.kind);
             format!("alert {} {state}: {} {} {}: {value}", raised.alert, raised.target, raised.port, raised.counter)
         }
     })

@@ -136,17 +136,18 @@ impl Agent {
         let scalars: Vec<Oid> =
             self.counters.iter().filter(|counter| !counter.table).map(|counter| counter.oid.clone()).collect();
         let names: Vec<Oid> = [ifmib::uptime()].into_iter().chain(scalars).collect();
-        let mut values = Vec::new();
-        let received = self.session.get(&names, &mut |_, value| values.push(value))?;
+        let values = self.session.get_all(&names)?;
+        self.unread += values.iter().filter(|(value, _)| *value == Value::Unread).count();
         let uptime = match values.first() {
-            Some(Value::Ticks(ticks)) => Some((*ticks, received)),
+            Some((Value::Ticks(ticks), received)) => Some((*ticks, *received)),
             _ => None,
         };
         let mut ports = Vec::new();
         let mut scalars = values.into_iter().skip(1);
         for group in 1..=self.counters.len() {
-            if !self.counters[group - 1].table {
-                let value = scalars.next().unwrap_or(Value::Absent);
+            if !self.counters[group - 1].table
+                && let Some((value, received)) = scalars.next()
+            {
                 ports.extend(own_reading(group, String::new(), String::new(), received, &value));
             }
         }

@@ -17,6 +17,8 @@ pub struct Board(Arc<Mutex<State>>);
 struct State {
     targets: Vec<TargetState>,
     series: BTreeMap<u32, SeriesState>,
+    /// The series of each target.
+    of_targets: BTreeMap<String, Vec<u32>>,
     gaps: BTreeMap<Reason, u64>,
     has_ended: bool,
 }
@@ -77,7 +79,10 @@ impl Board {
 
     pub(crate) fn defined(&self, series: &Arc<Series>) {
         let state = SeriesState { series: Arc::clone(series), last: None, total: 0 };
-        self.lock().series.insert(series.id, state);
+        let mut board = self.lock();
+        if board.series.insert(series.id, state).is_none() {
+            board.of_targets.entry(series.target.clone()).or_default().push(series.id);
+        }
     }
 
     pub(crate) fn sampled(&self, time_ns: u64, span_ns: u64, samples: &[(u32, u64)]) {
@@ -91,20 +96,22 @@ impl Board {
         }
     }
 
-    /// The rate of a series is unknown for a while, or what it counted alone is known. A gap of its answers is one of all series of a target.
+    /// The rate of a series is unknown for a while, but for what it counted in all, if that is known. A gap of its answers is one of all
+    /// series of a target.
     pub(crate) fn gap(&self, id: u32, reason: Reason, amount: Option<u64>) {
         let mut board = self.lock();
-        let mut silent = None;
-        if let Some(state) = board.series.get_mut(&id) {
-            state.last = None;
-            state.total = state.total.wrapping_add(amount.unwrap_or(0));
-            silent = is_of_answers(&state.series).then(|| state.series.target.clone());
+        let State { series, of_targets, gaps, .. } = &mut *board;
+        *gaps.entry(reason).or_default() += 1;
+        let Some(state) = series.get_mut(&id) else { return };
+        state.last = None;
+        state.total = state.total.wrapping_add(amount.unwrap_or(0));
+        if is_of_answers(&state.series) {
+            for id in of_targets.get(&state.series.target).into_iter().flatten() {
+                if let Some(state) = series.get_mut(id) {
+                    state.last = None;
+                }
+            }
         }
-        if let Some(target) = silent {
-            let of_target = board.series.values_mut().filter(|state| state.series.target == target);
-            of_target.for_each(|state| state.last = None);
-        }
-        *board.gaps.entry(reason).or_default() += 1;
     }
 
     /// The targets.
@@ -219,7 +226,7 @@ mod tests {
         assert!(text.contains(&format!("\nflowloom_rate{{{labels}}} 2.5\n")), "{text}");
         assert!(text.contains(&format!("\nflowloom_counted_total{{{labels}}} 5\n")), "{text}");
         assert!(text.contains("\nflowloom_target_up{target=\"core\"} 1\n"), "{text}");
-        board.gap(3, Reason::Restart);
+        board.gap(3, Reason::Restart, None);
         let text = board.prometheus();
         assert!(text.contains("flowloom_gaps_total{reason=\"restart\"} 1\n") && !text.contains("flowloom_rate{"));
     }

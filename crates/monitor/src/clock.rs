@@ -25,6 +25,33 @@ impl Moment {
     }
 }
 
+/// A difference between the clocks that is a jump, in nanoseconds. A clock that is adjusted takes hours for as much.
+const JUMP_NS: u64 = 60 * 1_000_000_000;
+
+/// For how long CLOCK_REALTIME has run without a jump: one that is wrong at the start of a host is set soon after it.
+#[derive(Debug)]
+pub(crate) struct Steady {
+    since: Moment,
+    last: Moment,
+}
+
+impl Steady {
+    /// It runs as of `now`.
+    pub(crate) fn new(now: Moment) -> Steady {
+        Steady { since: now, last: now }
+    }
+
+    /// Nanoseconds without a jump until `now`, as far as those see who look once in a while.
+    pub(crate) fn for_ns(&mut self, now: Moment) -> u64 {
+        let expected = self.last.wall_ns.saturating_add(now.since(&self.last));
+        if now.wall_ns.abs_diff(expected) > JUMP_NS {
+            self.since = now;
+        }
+        self.last = now;
+        now.since(&self.since)
+    }
+}
+
 fn read(clock: ClockId) -> u64 {
     let now = clock_gettime(clock).expect("every Linux has it");
     now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
@@ -57,5 +84,22 @@ impl Bell {
             let left = std::time::Duration::from_nanos(monotonic_ns - now);
             rung = self.0.1.wait_timeout(rung, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jump_of_the_clock_is_seen() {
+        let at = |monotonic: u64, wall: u64| Moment {
+            monotonic_ns: monotonic * 1_000_000_000,
+            wall_ns: wall * 1_000_000_000,
+        };
+        let mut steady = Steady::new(at(100, 50_000));
+        let found = [(400, 50_300), (700, 50_601), (1_000, 80_000), (1_300, 80_300), (1_600, 20_000), (1_900, 20_300)]
+            .map(|(monotonic, wall)| steady.for_ns(at(monotonic, wall)) / 1_000_000_000);
+        assert_eq!(found, [300, 600, 0, 300, 0, 300]);
     }
 }

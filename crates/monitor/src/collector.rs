@@ -1,5 +1,7 @@
 //! The monitor at work: a thread for each target, which a slow one delays alone, and one that writes.
 
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
@@ -9,7 +11,7 @@ use flowloom_store::monitor::{Batch, GapRow, Maintainer, MonitorWriter, Reason, 
 
 use crate::agent::{self, Agent};
 use crate::board::Board;
-use crate::clock::{Bell, Moment};
+use crate::clock::{Bell, Moment, Steady};
 use crate::local::{self, Local};
 use crate::registry::{Registry, Target, TargetKind};
 use crate::runs::{self, Runs};
@@ -33,6 +35,12 @@ const GRACE_NS: u64 = 1_000_000_000;
 
 /// How often tables are merged and old ones deleted.
 const MAINTENANCE_NS: u64 = 300 * 1_000_000_000;
+
+/// Nothing is deleted before the clock of the host has run without a jump for so long: one that is ahead would make everything old.
+const STEADY_NS: u64 = 3_600 * 1_000_000_000;
+
+/// The same where the last sample of the store is older than this: either nobody recorded, or the clock is ahead.
+const LONG_STEADY_NS: u64 = 24 * STEADY_NS;
 
 /// Why the monitor cannot work.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +87,8 @@ pub enum Report<'a> {
     },
     /// Something was not written.
     Lost(&'a FileError),
+    /// Something in the store is damaged or cannot be merged or deleted. The rest goes on.
+    Store(&'a FileError),
     /// A threshold was passed, or is no longer.
     Alert(&'a crate::alert::Raised),
     /// The action of a threshold failed.
@@ -93,7 +103,7 @@ pub enum Report<'a> {
 impl Report<'_> {
     /// Whether something is lost.
     pub fn is_problem(&self) -> bool {
-        matches!(self, Report::Lost(_) | Report::ActionFailed { .. })
+        matches!(self, Report::Lost(_) | Report::Store(_) | Report::ActionFailed { .. })
     }
 }
 
@@ -146,6 +156,16 @@ enum Source {
     Runs(Runs),
 }
 
+/// What threads pass on.
+enum Message {
+    /// An answer of a target, or that there is none.
+    Found(Found),
+    /// A target is asked no longer: its last events.
+    Ended(usize, Vec<Event>),
+    /// Tables were not merged or deleted.
+    Unmaintained(FileError),
+}
+
 /// What the thread of a target passes on.
 struct Found {
     target: usize,
@@ -161,7 +181,7 @@ struct Found {
 /// Works until `bell` rings. Paths of the registry are relative to `base`.
 ///
 /// # Errors
-/// The store cannot be opened, or a target cannot be asked at all.
+/// The store cannot be opened, or cannot be written at the end; a target cannot be asked at all.
 pub fn run(
     registry: &Registry,
     base: &Path,
@@ -197,9 +217,15 @@ pub fn run(
                 // Nobody waits for the end of one that waits for an answer.
                 thread.spawn(move || follow(source, &counters, schedule, &sender, &bell))?;
             }
-            let (maintainer, retention, bell) = (writer.maintainer(), registry.keep.retention(), bell.clone());
+            let age = writer.last_ns().map_or(0, |last| begun.wall_ns.saturating_sub(last));
+            let upkeep = Upkeep {
+                maintainer: writer.maintainer(),
+                retention: registry.keep.retention(),
+                after_ns: if age > LONG_STEADY_NS { LONG_STEADY_NS } else { STEADY_NS },
+            };
+            let (sender, bell) = (sender.clone(), bell.clone());
             let thread = thread::Builder::new().name("maintainer".to_owned());
-            thread.spawn_scoped(scope, move || maintain(&maintainer, &retention, &bell))?;
+            thread.spawn_scoped(scope, move || upkeep.run(&sender, &bell))?;
             Ok(())
         };
         let started = follow_all();
@@ -207,21 +233,46 @@ pub fn run(
         if started.is_err() {
             bell.ring();
         }
-        Hub::new(registry, writer, board).run(&receiver, bell, observer);
+        let written = Hub::new(registry, writer, board).run(&receiver, bell, observer);
+        // A maintainer that has something to say goes on.
+        drop(receiver);
         bell.ring();
-        started.map_err(MonitorError::System)
+        started?;
+        written.map_err(MonitorError::Store)
     })
 }
 
 /// Merges tables and deletes old ones from time to time.
-fn maintain(maintainer: &Maintainer, retention: &Retention, bell: &Bell) {
-    loop {
-        let now = Moment::now();
-        // What fails here fails where it is written too, and is told there.
-        let _ = maintainer.run(now.wall_ns, retention, &|| !bell.has_rung());
-        if bell.wait_until(now.monotonic_ns + MAINTENANCE_NS) {
-            return;
+struct Upkeep {
+    maintainer: Maintainer,
+    retention: Retention,
+    /// Nothing is deleted before the clock has run without a jump for so long, in nanoseconds.
+    after_ns: u64,
+}
+
+impl Upkeep {
+    fn run(&self, sender: &SyncSender<Message>, bell: &Bell) {
+        let mut steady = Steady::new(Moment::now());
+        let mut told = None;
+        loop {
+            let now = Moment::now();
+            let kept = self.kept(steady.for_ns(now));
+            let failed = self.maintainer.run(now.wall_ns, &kept, &|| !bell.has_rung()).err();
+            let text = failed.as_ref().map(ToString::to_string);
+            let is_new = text.is_some() && text != told;
+            told = text;
+            if let Some(error) = failed.filter(|_| is_new) {
+                let _ = sender.send(Message::Unmaintained(error));
+            }
+            if bell.wait_until(now.monotonic_ns + MAINTENANCE_NS) {
+                return;
+            }
         }
+    }
+
+    /// What is kept while the clock has run without a jump for so long.
+    fn kept(&self, steady_ns: u64) -> Retention {
+        if steady_ns < self.after_ns { Retention::default() } else { self.retention }
     }
 }
 
@@ -239,7 +290,7 @@ fn follow(
     source: Source,
     counters: &[crate::registry::Counter],
     schedule: Schedule,
-    sender: &SyncSender<Found>,
+    sender: &SyncSender<Message>,
     bell: &Bell,
 ) {
     let Schedule { target, interval_ns, first_ns } = schedule;
@@ -257,7 +308,7 @@ fn follow(
                 Ok(tracker.ports().count())
             }
             // The monitor ended meanwhile: the next one tells of the time until then.
-            Err((Reason::NotRunning, ..)) => return,
+            Err((Reason::NotRunning, ..)) => break,
             Err((reason, problem, packets)) => {
                 tracker.failed(Moment::now(), reason, packets);
                 Err(problem)
@@ -267,10 +318,13 @@ fn follow(
         let late = now.saturating_sub(next) / interval_ns;
         next += interval_ns * (late + 1);
         let unread = asking.unread();
-        if sender.send(Found { target, events: tracker.take(), state, late, unread }).is_err() {
+        if sender.send(Message::Found(Found { target, events: tracker.take(), state, late, unread })).is_err() {
             return;
         }
     }
+    tracker.end();
+    // If nobody listens any longer, it is too late.
+    let _ = sender.send(Message::Ended(target, tracker.take()));
 }
 
 enum Asking {
@@ -323,11 +377,15 @@ struct Followed {
     interval_ns: u64,
     /// Numbers in the store, by local number.
     series: Vec<Option<u32>>,
+    /// Series that are not in the store yet, by local number.
+    undefined: VecDeque<(u32, Series)>,
     is_silent: Option<bool>,
-    /// Whether it answered since the monitor began.
-    has_answered: bool,
+    /// Whether an earlier monitor asked it, and nothing says yet that nobody did since then.
+    asked_before: bool,
     /// Whether values of its last answer could not be read.
     has_unread: bool,
+    /// From when until when what was measured was not written.
+    lost: Option<Range<u64>>,
 }
 
 /// Takes what the targets pass on.
@@ -337,32 +395,47 @@ struct Hub<'a> {
     targets: Vec<Followed>,
     alerts: crate::alert::Alerts,
     synced_ns: u64,
+    /// What was told last of why nothing is written, until something is.
+    told: Option<String>,
 }
 
 impl<'a> Hub<'a> {
     fn new(registry: &Registry, writer: MonitorWriter, board: &'a Board) -> Hub<'a> {
+        // Whatever its interval was.
+        let known: BTreeSet<String> = writer.catalogue().series().map(|series| series.target.clone()).collect();
         let targets = registry.target.iter().map(|target| Followed {
             name: target.name.clone(),
             interval_ns: registry.interval_of(target).as_nanos(),
             series: Vec::new(),
+            undefined: VecDeque::new(),
             is_silent: None,
-            has_answered: false,
+            asked_before: known.contains(&target.name),
             has_unread: false,
+            lost: None,
         });
         let targets = targets.collect();
         board.begin(registry);
-        Hub { writer, board, targets, alerts: crate::alert::Alerts::new(&registry.alert), synced_ns: 0 }
+        let alerts = crate::alert::Alerts::new(&registry.alert);
+        Hub { writer, board, targets, alerts, synced_ns: 0, told: None }
     }
 
     /// Works until all targets have ended, or the bell rang and some still wait for an answer.
-    fn run(mut self, receiver: &Receiver<Found>, bell: &Bell, observer: Observer<'_>) {
+    ///
+    /// # Errors
+    /// At the end the store cannot be written.
+    fn run(mut self, receiver: &Receiver<Message>, bell: &Bell, observer: Observer<'_>) -> Result<(), FileError> {
         let mut end_ns = u64::MAX;
+        self.tell_damage(observer);
         while Moment::now().monotonic_ns < end_ns {
             if bell.has_rung() {
                 end_ns = end_ns.min(Moment::now().monotonic_ns + GRACE_NS);
             }
             match receiver.recv_timeout(std::time::Duration::from_nanos(SYNC_NS)) {
-                Ok(found) => self.found(found, observer),
+                Ok(Message::Found(found)) => self.found(found, observer),
+                Ok(Message::Ended(target, events)) => {
+                    events.into_iter().for_each(|event| self.record(target, event, observer));
+                }
+                Ok(Message::Unmaintained(error)) => observer(&Report::Store(&error)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -371,11 +444,40 @@ impl<'a> Hub<'a> {
             if now.monotonic_ns >= self.synced_ns + SYNC_NS {
                 self.synced_ns = now.monotonic_ns;
                 let written = self.writer.sync().and_then(|()| self.writer.tick(now.wall_ns));
-                lost(written, observer);
+                self.tell_failed(written.err(), observer);
+                self.tell_damage(observer);
             }
         }
-        lost(self.writer.rotate(Moment::now().wall_ns), observer);
+        self.alerts.end(&mut |alert, problem| observer(&Report::ActionFailed { alert, problem }));
+        let caught_up = (0..self.targets.len()).try_for_each(|target| self.catch_up(target));
+        let rotated = self.writer.rotate(Moment::now().wall_ns);
+        self.tell_damage(observer);
         self.board.end();
+        match caught_up.and(rotated) {
+            // What belongs where something is damaged stays in the journal.
+            Err(error @ FileError::Write { .. }) => Err(error),
+            other => {
+                self.tell_failed(other.err(), observer);
+                Ok(())
+            }
+        }
+    }
+
+    /// Tells what was found to be damaged.
+    fn tell_damage(&mut self, observer: Observer<'_>) {
+        for error in self.writer.take_damage() {
+            observer(&Report::Store(&error));
+        }
+    }
+
+    /// Tells why nothing is written, once until something is.
+    fn tell_failed(&mut self, failed: Option<FileError>, observer: Observer<'_>) {
+        let Some(error) = failed else { return };
+        let text = error.to_string();
+        if self.told.as_ref() != Some(&text) {
+            observer(&Report::Lost(&error));
+            self.told = Some(text);
+        }
     }
 
     fn found(&mut self, found: Found, observer: Observer<'_>) {
@@ -394,8 +496,27 @@ impl<'a> Hub<'a> {
             observer(&Report::Unread { target: name, values });
         }
         for event in found.events {
-            let written = self.event(found.target, event, observer);
-            lost(written, observer);
+            self.record(found.target, event, observer);
+        }
+    }
+
+    /// Records an event of a target. What cannot be written is a gap as soon as something can.
+    fn record(&mut self, target: usize, event: Event, observer: Observer<'_>) {
+        let time = match &event {
+            Event::Defined { .. } => None,
+            Event::Samples { time_ns, span_ns, .. } => Some(time_ns.saturating_sub(*span_ns)..*time_ns),
+            Event::Gap { start_ns, end_ns, .. } => Some(*start_ns..*end_ns),
+        };
+        match self.event(target, event, observer) {
+            Ok(()) => self.told = None,
+            Err(error) => {
+                if let Some(time) = time {
+                    let lost = &mut self.targets[target].lost;
+                    let known = lost.take().unwrap_or_else(|| time.clone());
+                    *lost = Some(known.start.min(time.start)..known.end.max(time.end));
+                }
+                self.tell_failed(Some(error), observer);
+            }
         }
     }
 
@@ -403,54 +524,70 @@ impl<'a> Hub<'a> {
         let of_target = &mut self.targets[target];
         match event {
             Event::Defined { series, port, counter, unit, kind } => {
-                let (target, interval_ns) = (of_target.name.clone(), of_target.interval_ns);
-                let defined = Series { id: 0, target, port, counter, unit, kind, interval_ns };
-                let (id, is_new) = self.writer.series(defined)?;
-                of_target.series.resize((series as usize + 1).max(of_target.series.len()), None);
-                of_target.series[series as usize] = Some(id);
-                if let Some(known) = self.writer.catalogue().get(id) {
-                    self.board.defined(known);
-                    self.alerts.defined(known);
-                }
-                if series == ANSWERS && !is_new && !std::mem::replace(&mut of_target.has_answered, true) {
-                    self.not_running(id)?;
-                }
-                Ok(())
+                let (target_name, interval_ns) = (of_target.name.clone(), of_target.interval_ns);
+                let defined = Series { id: 0, target: target_name, port, counter, unit, kind, interval_ns };
+                of_target.undefined.push_back((series, defined));
+                self.catch_up(target)
             }
             Event::Samples { time_ns, span_ns, samples } => {
+                let caught_up = self.catch_up(target);
+                let of_target = &self.targets[target];
                 let numbered = samples.into_iter().filter_map(|(local, amount)| {
                     Some((of_target.series.get(local as usize).copied().flatten()?, amount))
                 });
                 let samples: Vec<(u32, u64)> = numbered.collect();
+                // They are known, written or not.
                 self.board.sampled(time_ns, span_ns, &samples);
                 self.alerts.sampled(time_ns, span_ns, &samples, &mut |raised| observer(&Report::Alert(raised)));
+                caught_up?;
                 self.writer.samples(Batch { time_ns, span_ns, samples })
             }
             Event::Gap { series, start_ns, end_ns, reason, amount } => {
-                let Some(series) = of_target.series.get(series as usize).copied().flatten() else { return Ok(()) };
+                let caught_up = self.catch_up(target);
+                let of_target = &self.targets[target];
+                let Some(series) = of_target.series.get(series as usize).copied().flatten() else { return caught_up };
                 self.board.gap(series, reason, amount);
                 self.alerts.gap(series);
+                caught_up?;
                 self.writer.gap(GapRow { series, start_ns, end_ns, reason, amount })
             }
         }
     }
 
-    /// The monitor did not run from the last sample in the store until now.
-    fn not_running(&mut self, series: u32) -> Result<(), FileError> {
-        let now_ns = Moment::now().wall_ns;
-        match self.writer.last_ns().filter(|last| *last < now_ns) {
-            Some(start_ns) => {
-                let reason = Reason::NotRunning;
-                self.writer.gap(GapRow { series, start_ns, end_ns: now_ns, reason, amount: None })
+    /// Writes what of a target could not be written: its series, when the monitor did not run, and when nothing was written.
+    fn catch_up(&mut self, target: usize) -> Result<(), FileError> {
+        let of_target = &mut self.targets[target];
+        while let Some((local, series)) = of_target.undefined.front() {
+            let (id, _) = self.writer.series(series.clone())?;
+            of_target.series.resize((*local as usize + 1).max(of_target.series.len()), None);
+            of_target.series[*local as usize] = Some(id);
+            of_target.undefined.pop_front();
+            if let Some(known) = self.writer.catalogue().get(id) {
+                self.board.defined(known);
+                self.alerts.defined(known);
             }
-            None => Ok(()),
         }
+        let Some(Some(series)) = of_target.series.get(ANSWERS as usize).copied() else { return Ok(()) };
+        if of_target.asked_before {
+            not_running(&mut self.writer, series)?;
+            of_target.asked_before = false;
+        }
+        if let Some(Range { start: start_ns, end: end_ns }) = of_target.lost.clone() {
+            let reason = Reason::NotRecorded;
+            self.writer.gap(GapRow { series, start_ns, end_ns, reason, amount: None })?;
+            of_target.lost = None;
+        }
+        Ok(())
     }
 }
 
-fn lost(written: Result<(), FileError>, observer: Observer<'_>) {
-    if let Err(error) = written {
-        observer(&Report::Lost(&error));
+/// The monitor did not run from the last sample in the store until now; if records were lost, it may have run.
+fn not_running(writer: &mut MonitorWriter, series: u32) -> Result<(), FileError> {
+    let end_ns = Moment::now().wall_ns;
+    let reason = if writer.has_lost() { Reason::NotRecorded } else { Reason::NotRunning };
+    match writer.last_ns().filter(|last| *last < end_ns) {
+        Some(start_ns) => writer.gap(GapRow { series, start_ns, end_ns, reason, amount: None }),
+        None => Ok(()),
     }
 }
 

@@ -11,9 +11,8 @@ use crate::{agent, local, runs};
 /// What is wrong with alerts that no series of the registry can raise. The ports of targets are not known here.
 pub fn idle_alerts(registry: &Registry) -> Vec<KeyError> {
     let alerts = registry.alert.iter().enumerate();
-    let problems = alerts.filter_map(|(number, alert)| {
-        Some(problem(registry, alert)?.within(format_args!("alert[{number}]")))
-    });
+    let problems =
+        alerts.filter_map(|(number, alert)| Some(problem(registry, alert)?.within(format_args!("alert[{number}]"))));
     problems.collect()
 }
 
@@ -84,14 +83,23 @@ mod tests {
             assert_eq!(told(fine), [""; 0], "{fine}");
         }
         for (alert, said) in [
-            ("counter = \"inn\"\nabove = 1", "alert[0].counter: no target has a counter \"inn\": there are answer-time, "),
+            (
+                "counter = \"inn\"\nabove = 1",
+                "alert[0].counter: no target has a counter \"inn\": there are answer-time, ",
+            ),
             ("counter = \"in\"\ntarget = \"nosuch\"\nabove = 1", "alert[0].target: no target is named \"nosuch\""),
-            ("counter = \"cells\"\ntarget = \"here\"\nabove = 1", "alert[0].counter: no target has a counter \"cells\""),
+            (
+                "counter = \"cells\"\ntarget = \"here\"\nabove = 1",
+                "alert[0].counter: no target has a counter \"cells\"",
+            ),
             (
                 "counter = \"in-packets\"\nrate-above = \"1mbit\"",
                 "alert[0].rate-above: \"in-packets\" is no counter of octets or cells: use above, in packets",
             ),
-            ("counter = \"backlog\"\nrate-below = \"1mbit\"", "alert[0].rate-below: \"backlog\" is no counter of octets"),
+            (
+                "counter = \"backlog\"\nrate-below = \"1mbit\"",
+                "alert[0].rate-below: \"backlog\" is no counter of octets",
+            ),
         ] {
             let found = told(alert);
             assert!(found.len() == 1 && found[0].starts_with(said), "{found:?}");

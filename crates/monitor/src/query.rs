@@ -496,7 +496,7 @@ fn with_target(own: Vec<Gap>, target: Vec<Gap>, slack_ns: u64) -> Vec<Gap> {
         all.start_ns = met.iter().map(|gap| gap.start_ns).fold(all.start_ns, u64::min);
         all.end_ns = met.iter().map(|gap| gap.end_ns).fold(all.end_ns, u64::max);
         let known: u64 = met.iter().map(|gap| gap.end_ns - gap.start_ns).sum();
-        let is_known = known.saturating_add(slack_ns) >= all.end_ns - all.start_ns;
+        let is_known = !met.is_empty() && known.saturating_add(slack_ns) >= all.end_ns - all.start_ns;
         let sum = || met.iter().try_fold(0_u64, |sum, gap| Some(sum.saturating_add(gap.amount?)));
         all.amount = is_known.then(sum).flatten();
         others.push(all);
@@ -568,13 +568,13 @@ mod tests {
         let target = vec![
             gap(10, 30, Reason::NoAnswer, None),
             gap(55, 80, Reason::NoAnswer, None),
-            gap(81, 85, Reason::Late, None),
+            gap(81, 85, Reason::NotRecorded, None),
         ];
         let expected = [
             gap(10, 32, Reason::NoAnswer, Some(7)),
             // What it counted in the rest of that time is not known.
             gap(55, 80, Reason::NoAnswer, None),
-            gap(81, 85, Reason::Late, None),
+            gap(81, 85, Reason::NotRecorded, None),
         ];
         assert_eq!(with_target(own, target, 5), expected);
     }

@@ -153,9 +153,10 @@ struct Port {
     discontinuity: Option<u32>,
     /// What it could carry in the answer before.
     speed: Option<Speed>,
-    /// When it was last in an answer.
+    /// When it was last in an answer, or until when its absence is told.
     seen: Moment,
-    is_absent: bool,
+    /// The last answer that had it, while it is in none.
+    absent_since: Option<Moment>,
     counters: Vec<Option<Followed>>,
 }
 
@@ -164,8 +165,8 @@ struct Followed {
     kind: Kind,
     counts: Vec<(u64, Width)>,
     received: Moment,
-    /// It went back without a wrap: either it was reset, or the answer was wrong.
-    is_doubtful: bool,
+    /// What it was before it went back without a wrap: either it was reset, or that answer was wrong.
+    doubted: Option<Vec<(u64, Width)>>,
 }
 
 impl Tracker {
@@ -195,7 +196,7 @@ impl Tracker {
 
     /// The ports that the last answer had.
     pub fn ports(&self) -> impl Iterator<Item = &str> {
-        self.ports.iter().filter(|(_, port)| !port.is_absent).map(|((_, name), _)| name.as_str())
+        self.ports.iter().filter(|(_, port)| port.absent_since.is_none()).map(|((_, name), _)| name.as_str())
     }
 
     fn define(&mut self, port: &str, info: &CounterInfo, kind: Kind) -> u32 {
@@ -251,25 +252,31 @@ impl Tracker {
             }
         }
         let now = answer.received;
-        let keys: Vec<(usize, String)> = self
-            .ports
-            .iter()
-            .filter(|(key, port)| !port.is_absent && !present.contains_key(&(key.0, key.1.as_str())))
-            .map(|(key, _)| key.clone())
-            .collect();
-        for key in keys {
-            self.leave(&key, now);
-        }
+        let missing = self.ports.keys().filter(|key| !present.contains_key(&(key.0, key.1.as_str())));
+        let missing: Vec<(usize, String)> = missing.cloned().collect();
+        missing.iter().for_each(|key| self.absent(key, now, false));
         self.last = Some(now);
     }
 
-    /// A port is no longer in the answers.
-    fn leave(&mut self, key: &(usize, String), now: Moment) {
+    /// Nothing is asked any longer: what is absent is told until the last answer.
+    pub fn end(&mut self) {
+        let Some(last) = self.last.filter(|_| self.missing.is_none()) else { return };
+        let absent: Vec<(usize, String)> =
+            self.ports.iter().filter(|(_, port)| port.absent_since.is_some()).map(|(key, _)| key.clone()).collect();
+        absent.iter().for_each(|key| self.absent(key, last, true));
+    }
+
+    /// A port is not in an answer. That is told while it lasts, in ever longer parts, so that one that never comes back takes no room.
+    fn absent(&mut self, key: &(usize, String), now: Moment, is_last: bool) {
         let Some(port) = self.ports.get_mut(key) else { return };
-        port.is_absent = true;
-        let seen = std::mem::replace(&mut port.seen, now);
+        let told = port.seen;
+        let since = *port.absent_since.get_or_insert(told);
+        if !is_last && now.since(&told) < told.since(&since) / UNTOLD_SHARE {
+            return;
+        }
+        port.seen = now;
         let series: Vec<u32> = port.counters.iter().flatten().map(|counter| counter.series).collect();
-        series.into_iter().for_each(|series| self.gap(series, &seen, &now, Reason::Absent, None));
+        series.into_iter().for_each(|series| self.gap(series, &told, &now, Reason::Absent, None));
     }
 
     fn port(&mut self, reading: &PortReading, interruption: Option<Reason>) {
@@ -280,7 +287,7 @@ impl Tracker {
             discontinuity: reading.discontinuity,
             speed: reading.speed,
             seen: reading.received,
-            is_absent: false,
+            absent_since: None,
             counters: (0..counters).map(|_| None).collect(),
         });
         let is_other = port.index != reading.index;
@@ -292,21 +299,26 @@ impl Tracker {
             Some(Reason::Restart) => interruption,
             _ if is_other => Some(Reason::IndexChange),
             _ if was_reset => Some(Reason::Reset),
-            _ if port.is_absent => Some(Reason::Absent),
+            _ if port.absent_since.is_some() => Some(Reason::Absent),
             other => other,
         };
+        // Until then its absence is told. What runs say may be older than that.
+        let told = port.absent_since.map(|_| port.seen).filter(|told| *told < reading.received);
         // In the time between two answers the speed may have been either.
         let speed = faster(port.speed, reading.speed);
         for (number, value) in reading.readings.iter().enumerate().take(counters) {
             let info = self.groups[reading.group][number].clone();
-            let before = port.counters[number].take();
+            let mut before = port.counters[number].take();
+            if let Some((before, told)) = before.as_mut().zip(told) {
+                before.received = told;
+            }
             port.counters[number] = self.counter(reading, speed, &info, before, value, interruption);
         }
         port.index.clone_from(&reading.index);
         port.discontinuity = reading.discontinuity;
         port.speed = reading.speed;
         port.seen = reading.received;
-        port.is_absent = false;
+        port.absent_since = None;
         self.ports.insert(key, port);
     }
 
@@ -338,7 +350,7 @@ impl Tracker {
         let before = before.filter(|before| before.kind == kind);
         let Some(before) = before else {
             let series = self.define(&reading.name, info, kind);
-            return Some(Followed { series, kind, counts, received, is_doubtful: false });
+            return Some(Followed { series, kind, counts, received, doubted: None });
         };
         let span_ns = received.since(&before.received);
         if kind == Kind::Gauge {
@@ -350,13 +362,9 @@ impl Tracker {
             }
             return Some(Followed { counts, received, ..before });
         }
-        let mut most = capacity(info.class, speed);
-        if let Some(most) = most.as_mut().filter(|_| before.is_doubtful) {
-            // If the answer before was wrong, the counter comes back from it with all that it ever counted.
-            most.is_stated = true;
-        }
-        let amount = amount(&before.counts, &counts, span_ns, most);
-        let is_doubtful = amount == Err(Reason::Reset);
+        let comes_back = before.doubted.as_ref().is_some_and(|known| reaches(&counts, known));
+        let amount = self::amount(&before.counts, &counts, span_ns, comes_back, capacity(info.class, speed));
+        let doubted = (interruption.is_none() && amount == Err(Reason::Reset)).then(|| before.counts.clone());
         match (interruption, amount) {
             (None, Ok(amount)) => self.sample(received.wall_ns, span_ns, before.series, amount),
             (None, Err(reason)) => self.gap(before.series, &before.received, &received, reason, None),
@@ -368,7 +376,7 @@ impl Tracker {
                 self.gap(before.series, &before.received, &received, reason, None);
             }
         }
-        Some(Followed { counts, received, is_doubtful, ..before })
+        Some(Followed { counts, received, doubted, ..before })
     }
 
     fn sample(&mut self, time_ns: u64, span_ns: u64, series: u32, amount: u64) {
@@ -393,11 +401,21 @@ fn faster(one: Option<Speed>, other: Option<Speed>) -> Option<Speed> {
 /// The series of the monitor's own packets.
 const OWN_PACKETS: u32 = 1;
 
-/// What was counted by counters that add up; the first reason why that is unknown.
+/// Of the time that a port is absent, one of so many parts is untold at most while it lasts.
+const UNTOLD_SHARE: u64 = 16;
+
+/// Whether counters have at least what they had.
+fn reaches(counts: &[(u64, Width)], known: &[(u64, Width)]) -> bool {
+    counts.len() == known.len() && counts.iter().zip(known).all(|(now, then)| now.0 >= then.0)
+}
+
+/// What was counted by counters that add up; the first reason why that is unknown. A counter that `comes_back` from where it went back to
+/// counts only what the port is known to carry: if the answer between was wrong, the difference is all that it ever counted.
 fn amount(
     before: &[(u64, Width)],
     after: &[(u64, Width)],
     span_ns: u64,
+    comes_back: bool,
     capacity: Option<Capacity>,
 ) -> Result<u64, Reason> {
     if before.is_empty() {
@@ -407,6 +425,11 @@ fn amount(
     if before.len() != after.len() || before.iter().zip(after).any(|(before, after)| before.1 != after.1) {
         return Err(Reason::Reset);
     }
+    let capacity = match (comes_back, capacity) {
+        (true, None) => return Err(Reason::AboveCapacity),
+        (true, Some(capacity)) => Some(Capacity { is_stated: true, ..capacity }),
+        (false, capacity) => capacity,
+    };
     before.iter().zip(after).try_fold(0u64, |sum, ((before, width), (after, _))| {
         Ok(sum.saturating_add(counted(*before, *after, *width, span_ns, capacity)?))
     })
@@ -537,8 +560,8 @@ mod tests {
         assert_eq!(story.answer(30, 520, "7", 90_000_001), [sample(30, 10, 1)]);
         // It goes and comes back.
         assert_eq!(story.answer_with(40, 530, vec![]), [gap(2, 30, 40, Reason::Absent, None)]);
-        assert_eq!(story.answer_with(50, 540, vec![]), []);
-        assert_eq!(story.answer(60, 550, "7", 5), [gap(2, 30, 60, Reason::Absent, None)]);
+        assert_eq!(story.answer_with(50, 540, vec![]), [gap(2, 40, 50, Reason::Absent, None)]);
+        assert_eq!(story.answer(60, 550, "7", 5), [gap(2, 50, 60, Reason::Absent, None)]);
         assert_eq!(story.answer(70, 560, "7", 6), [sample(70, 10, 1)]);
     }
 
@@ -575,6 +598,44 @@ mod tests {
         assert_eq!(story.answer(60, 550, "1", 2_500_000_500), [sample(60, 10, 2_500_000_000)]);
         // Later the port may be faster than its agent knows.
         assert_eq!(story.answer(70, 560, "1", 12_500_000_500), [sample(70, 10, 10_000_000_000)]);
+    }
+
+    #[test]
+    fn a_wrong_answer_of_an_unknown_port_makes_none() {
+        let mut story = Story::new(None, Width::Bits64);
+        story.answer(10, 500, "1", 10_000_000_000_000);
+        assert_eq!(story.answer(20, 510, "1", 0), [gap(2, 10, 20, Reason::Reset, None)]);
+        assert_eq!(story.answer(30, 520, "1", 10_000_000_020_000), [gap(2, 20, 30, Reason::AboveCapacity, None)]);
+        assert_eq!(story.answer(40, 530, "1", 10_000_000_030_000), [sample(40, 10, 10_000)]);
+        // A true reset.
+        assert_eq!(story.answer(50, 540, "1", 500), [gap(2, 40, 50, Reason::Reset, None)]);
+        assert_eq!(story.answer(60, 550, "1", 900), [sample(60, 10, 400)]);
+        // After a restart nothing is doubted.
+        assert_eq!(story.answer(70, 5, "1", 100)[1..], [gap(2, 60, 70, Reason::Restart, None)]);
+        assert_eq!(story.answer(80, 15, "1", 5_000), [sample(80, 10, 4_900)]);
+    }
+
+    #[test]
+    fn an_absence_is_told_while_it_lasts() {
+        let mut story = Story::new(None, Width::Bits64);
+        story.answer(10, 500, "1", 100);
+        let (mut told, mut rows) = (10, 0);
+        for seconds in (20..100_000).step_by(10) {
+            for event in story.answer_with(seconds, 490 + seconds as u32, vec![]) {
+                let Event::Gap { series: 2, start_ns, end_ns, reason: Reason::Absent, amount: None } = event else {
+                    panic!("{event:?}")
+                };
+                assert_eq!((start_ns, end_ns), (at(told).wall_ns, at(seconds).wall_ns));
+                (told, rows) = (seconds, rows + 1);
+            }
+            assert!((seconds - told) * 16 < seconds, "{seconds}");
+        }
+        // 16 times the logarithm of the number of answers: a day is told in some hundred rows of 10,000.
+        assert!(rows < 16 * 10, "{rows}");
+        story.tracker.end();
+        assert_eq!(story.found(), [gap(2, told, 99_990, Reason::Absent, None)]);
+        // It comes back.
+        assert_eq!(story.answer(100_000, 100_490, "1", 5), [gap(2, 99_990, 100_000, Reason::Absent, None)]);
     }
 
     #[test]
@@ -624,12 +685,14 @@ mod tests {
                 &[(most, Bits32), (5, Bits32)],
                 &[(1, Bits32), (7, Bits32)],
                 S,
+                false,
                 Some(Capacity { per_second: 1_000, is_stated: false })
             ),
             Ok(4)
         );
-        assert_eq!(amount(&[(1, Bits32)], &[(2, Bits64)], S, None), Err(Reason::Reset));
-        assert_eq!(amount(&[(9, Bits32), (5, Bits32)], &[(1, Bits32), (7, Bits32)], S, None), Err(Reason::Reset));
+        assert_eq!(amount(&[(1, Bits32)], &[(2, Bits64)], S, false, None), Err(Reason::Reset));
+        let one_went_back = amount(&[(9, Bits32), (5, Bits32)], &[(1, Bits32), (7, Bits32)], S, false, None);
+        assert_eq!(one_went_back, Err(Reason::Reset));
     }
 
     #[test]
@@ -672,7 +735,7 @@ mod tests {
     fn counters_that_add_up_to_more_than_any_do_not_wrap() {
         let huge = |value: u64| vec![(value, Width::Bits64); 2];
         let days = 86_400 * S;
-        assert_eq!(amount(&huge(0), &huge(u64::MAX), 30 * days, None), Ok(u64::MAX));
-        assert_eq!(amount(&huge(0), &huge(5), S, None), Ok(10));
+        assert_eq!(amount(&huge(0), &huge(u64::MAX), 30 * days, false, None), Ok(u64::MAX));
+        assert_eq!(amount(&huge(0), &huge(5), S, false, None), Ok(10));
     }
 }

@@ -16,6 +16,9 @@ const PORT: u16 = 161;
 /// How often a question is repeated because the agent named its time first (RFC 3414, 3.2.7), or another answer came first.
 const ROUNDS: usize = 3;
 
+/// The error of an agent whose answer would not fit into a packet (RFC 3416, 3).
+const TOO_BIG: u32 = 1;
+
 /// Repetitions at first, and at most.
 const FIRST_REPETITIONS: u32 = 8;
 const MOST_REPETITIONS: u32 = 128;
@@ -74,6 +77,8 @@ pub struct Session {
     retries: u32,
     repetitions: u32,
     most_repetitions: u32,
+    /// Names in a question for values, at most.
+    most_names: usize,
     /// `None` until the next question, and after each failure: a late answer finds a closed port.
     open: Option<Box<SyncSession>>,
     /// Packets sent and received.
@@ -98,6 +103,7 @@ impl Session {
             retries,
             repetitions: FIRST_REPETITIONS,
             most_repetitions: MOST_REPETITIONS,
+            most_names: usize::MAX,
             open: None,
             packets: 0,
             request: (Moment::now().wall_ns & 0x3fff_ffff) as i32,
@@ -140,6 +146,47 @@ impl Session {
     /// There is no answer at any address.
     pub fn get(&mut self, names: &[Oid], visit: &mut dyn FnMut(&[u8], Value)) -> Result<Moment, Trouble> {
         self.ask(&|session, names| session.get_many(names), names, visit)
+    }
+
+    /// Asks for values, in as many questions as the target needs: each with the time of its answer. A name that it refuses alone has
+    /// [`Value::Absent`], but the first of all.
+    ///
+    /// # Errors
+    /// There is no answer at any address, or the first value is refused.
+    pub fn get_all(&mut self, names: &[Oid]) -> Result<Vec<(Value, Moment)>, Trouble> {
+        let mut found = Vec::with_capacity(names.len());
+        // Behind what was found, how many to ask for; the next ones on top.
+        let mut parts: Vec<usize> = vec![names.len()];
+        while let Some(part) = parts.pop() {
+            if part > self.most_names {
+                let first = part.div_ceil(2);
+                parts.extend([part - first, first]);
+                continue;
+            }
+            let asked = &names[found.len()..found.len() + part];
+            let mut values = Vec::with_capacity(part);
+            let result = self.get(asked, &mut |_, value| values.push(value));
+            match result {
+                Ok(received) => {
+                    values.resize(part, Value::Unread);
+                    found.extend(values.into_iter().map(|value| (value, received)));
+                }
+                Err(Trouble::Refused(_, status)) if part > 1 => {
+                    let first = part.div_ceil(2);
+                    if status == TOO_BIG {
+                        self.most_names = first;
+                    }
+                    parts.extend([part - first, first]);
+                }
+                Err(Trouble::NoAnswer(_)) if part > 1 && self.has_answered() => {
+                    self.most_names = part.div_ceil(2);
+                    parts.push(part);
+                }
+                Err(Trouble::Refused(..)) if !found.is_empty() => found.push((Value::Absent, Moment::now())),
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        Ok(found)
     }
 
     /// Asks for what follows in several columns, as many rows as the target answers well, and passes on each value with its identifier.
@@ -191,13 +238,14 @@ impl Session {
         let wire: Vec<WireOid<'_>> = names.iter().map(|name| WireOid::new(name.wire().into())).collect();
         let wire: Vec<&WireOid<'_>> = wire.iter().collect();
         let mut last = None;
+        // One that does not answer is given up by its timeouts, and is no endless one.
+        if Moment::now().monotonic_ns > self.end_ns {
+            return Err(Trouble::Endless(self.address().to_owned()));
+        }
         for _ in 0..self.addresses.len() {
             for _ in 0..=self.retries {
                 if self.bell.has_rung() {
                     return Err(Trouble::Stopped);
-                }
-                if Moment::now().monotonic_ns > self.end_ns {
-                    return Err(Trouble::Endless(self.address().to_owned()));
                 }
                 match self.once(question, &wire, visit) {
                     Err(trouble @ Trouble::NoAnswer(_)) => last = Some(trouble),

@@ -80,6 +80,8 @@ impl Walk {
     pub fn take(&mut self, page: &[(Vec<u8>, Value)], received: Moment) {
         let open: Vec<usize> = (0..self.columns.len()).filter(|column| self.at[*column].is_some()).collect();
         if page.is_empty() {
+            // Nothing of it can be read, and nobody knows where it goes on.
+            self.table.unread += open.len();
             self.at.fill(None);
         }
         let before = self.at.clone();
@@ -194,7 +196,12 @@ mod tests {
         // Of one column nobody names the index.
         let mut walk = Walk::new(&columns()[..1]);
         walk.take(&[unread(), cell(0, 7, 70), unread()], Moment::default());
+        assert_eq!(walk.questions().unwrap()[0].to_string(), "1.3.6.1.2.7");
+        walk.take(&[unread()], Moment::default());
         assert_eq!(walk.questions().unwrap()[0].to_string(), "1.3.6.1.2.8");
+        // An answer of which nothing can be read does not end in silence.
+        walk.take(&[], Moment::default());
+        assert_eq!((walk.questions(), walk.table.unread), (None, 4));
     }
 
     #[test]

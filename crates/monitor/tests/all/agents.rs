@@ -3,11 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use flowloom_monitor::clock::{Bell, Moment};
 use flowloom_monitor::snmp::oid::Oid;
 use flowloom_monitor::snmp::session::{Access, Session, Trouble};
 use flowloom_monitor::snmp::walk::walk;
-use flowloom_monitor::{Agent, Offer, Registry};
+use flowloom_monitor::{Agent, Bell, Moment, Offer, Registry};
 
 use super::responder::{Answers, Objects, Responder, Value, switch};
 
@@ -145,13 +144,72 @@ fn a_value_that_cannot_be_read_is_the_only_one_that_is_missing() {
         // A counter of nine bytes.
         let broken = [&[0x46, 9][..], &[1; 9]].concat();
         objects.insert(vec![1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 6, 2], Value::Raw(broken));
+        // That of 32 bits would stand in for it.
+        objects.remove(&vec![1, 3, 6, 1, 2, 1, 2, 2, 1, 10, 2]);
         let responder = Responder::start(shared(objects), most);
         let mut agent = agent(&responder);
         let answer = agent.ask().unwrap();
-        let has = |port: usize| answer.ports[port].readings[0] != flowloom_monitor::target::Reading::None;
-        assert_eq!((0..5).map(has).collect::<Vec<_>>(), [true, false, true, true, true], "{most} values at once");
-        assert!(answer.ports.iter().all(|port| port.readings[1] != flowloom_monitor::target::Reading::None));
+        let has = |port: usize, counter: usize| format!("{:?}", answer.ports[port].readings[counter]) != "None";
+        let into = (0..5).map(|port| has(port, 0)).collect::<Vec<_>>();
+        assert_eq!(into, [true, false, true, true, true], "{most} values at once");
+        assert!((0..5).all(|port| has(port, 1)));
         assert!(agent.unread() > 0);
+    }
+}
+
+/// An agent that answers for so many objects at once at most, and for one of them never.
+struct Narrow(Arc<Mutex<Objects>>, usize, Vec<u32>);
+
+impl Answers for Narrow {
+    fn get(&mut self, name: &[u32]) -> Option<Value> {
+        self.0.get(name)
+    }
+
+    fn next(&mut self, name: &[u32]) -> Option<(Vec<u32>, Value)> {
+        self.0.next(name)
+    }
+
+    fn refuses(&mut self, names: &[Vec<u32>]) -> u8 {
+        match names.len() > self.1 {
+            true => 1,
+            false if names.contains(&self.2) => 5,
+            false => 0,
+        }
+    }
+}
+
+#[test]
+fn many_counters_are_asked_in_parts() {
+    let own = |number: u32| vec![1, 3, 6, 1, 4, 1, 9999, number, 0];
+    let mut objects = switch(3, 100, 7);
+    objects.extend((1..=60).map(|number| (own(number), Value::Gauge(number))));
+    let keys = |number| {
+        format!("[[target.counter]]\nname = \"c{number}\"\noid = \"1.3.6.1.4.1.9999.{number}.0\"\nunit = \"x\"\n")
+    };
+    let counters: String = (1..=60).map(keys).collect();
+    for (most, refused) in [(40, 0), (1, 0), (40, 17), (100, 60), (1, 1)] {
+        let responder = Responder::start(Narrow(shared(objects.clone()), most, own(refused)), 50);
+        let text = format!(
+            "[[target]]\nname = \"a\"\naddresses = [\"{}\"]\ncommunity = \"public\"\n{counters}",
+            responder.address
+        );
+        let registry: Registry = toml::from_str(&text).unwrap();
+        let agent = flowloom_monitor::agent(&registry, &registry.target[0], std::path::Path::new(""));
+        let mut agent = agent.unwrap().unwrap();
+        for _ in 0..2 {
+            let answer = agent.ask().unwrap();
+            assert_eq!(answer.uptime.map(|(ticks, _)| ticks), Some(10_000));
+            let found: Vec<String> = answer
+                .ports
+                .iter()
+                .filter(|port| port.group > 0)
+                .map(|port| format!("{:?}", port.readings[0]))
+                .collect();
+            let expected: Vec<String> =
+                (1..=60).filter(|number| *number != refused).map(|number| format!("Value({number})")).collect();
+            assert_eq!(found, expected, "{most} objects at once, but {refused}");
+            assert_eq!(answer.ports.len(), 3 + expected.len());
+        }
     }
 }
 

@@ -6,3 +6,4 @@ mod periods;
 mod responder;
 mod scale;
 mod snmpd;
+mod upkeep;

@@ -28,6 +28,10 @@ pub trait Answers: Send + 'static {
     fn get(&mut self, name: &[u32]) -> Option<Value>;
     /// The object behind `name`.
     fn next(&mut self, name: &[u32]) -> Option<(Vec<u32>, Value)>;
+    /// The error of a question for these objects; 0 if there is none.
+    fn refuses(&mut self, _names: &[Vec<u32>]) -> u8 {
+        0
+    }
 }
 
 impl Answers for Arc<Mutex<Objects>> {
@@ -173,7 +177,9 @@ fn answer(packet: &[u8], answers: &mut impl Answers, most: usize) -> Option<Vec<
         names.push(name_of(pull(&mut binding)?.1));
     }
     let mut found: Vec<Vec<u8>> = Vec::new();
+    let error = if kind == GET { answers.refuses(&names) } else { 0 };
     match kind {
+        GET if error != 0 => found.extend(names.iter().map(|name| binding(name, None, 5))),
         GET => found.extend(names.iter().map(|name| binding(name, answers.get(name).as_ref(), 0x81))),
         BULK => {
             'rows: for _ in 0..repetitions {
@@ -195,7 +201,7 @@ fn answer(packet: &[u8], answers: &mut impl Answers, most: usize) -> Option<Vec<
         _ => return None,
     }
     let zero = || push(INTEGER, &[0]);
-    let answer = [push(INTEGER, request), zero(), zero(), push(SEQUENCE, &found.concat())].concat();
+    let answer = [push(INTEGER, request), push(INTEGER, &[error]), zero(), push(SEQUENCE, &found.concat())].concat();
     let message = [push(INTEGER, version), push(TEXT, community), push(RESPONSE, &answer)].concat();
     Some(push(SEQUENCE, &message))
 }

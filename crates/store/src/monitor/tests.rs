@@ -385,7 +385,8 @@ fn damage_holds_up_no_other_day() {
     assert!(failed.contains("2026-11-27/hours-"), "{failed}");
     // Of the other days, samples are deleted and minutes are in one table.
     for day in ["2026-11-28", "2026-11-29"] {
-        let mut names: Vec<String> = day::present(&root.join(day)).unwrap().iter().map(|table| table.stem.to_owned()).collect();
+        let mut names: Vec<String> =
+            day::present(&root.join(day)).unwrap().iter().map(|table| table.stem.to_owned()).collect();
         names.sort();
         assert_eq!(names, ["hours", "minutes"], "{day}");
     }
