@@ -44,3 +44,33 @@ pub fn value_text(millionths: u128, unit: &str, kind: Kind) -> String {
         (Kind::Gauge, _) => format!("{} {unit}", three_digits(value)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flowloom::monitoring::{AlertState, Raised};
+
+    use super::*;
+
+    #[test]
+    fn alerts_of_gauges_have_values() {
+        let told = |value, unit: &str, kind| {
+            let name = || "x".to_owned();
+            let raised = Raised {
+                alert: name(),
+                state: AlertState::Raised,
+                target: name(),
+                port: name(),
+                counter: name(),
+                value,
+                unit: unit.to_owned(),
+                kind,
+                time_ns: 0,
+            };
+            line(&Report::Alert(&raised)).rsplit_once(": ").unwrap().1.to_owned()
+        };
+        assert_eq!(told(5_000.0, "octets", Kind::Counter), "40.0 kbit/s");
+        assert_eq!(told(5_000.0, "octets", Kind::Gauge), "5000 octets");
+        assert_eq!(told(21.0, "celsius", Kind::Gauge), "21.0 celsius");
+        assert_eq!(told(24_500_000.0, "ns", Kind::Gauge), "24.5 ms");
+    }
+}

@@ -217,11 +217,10 @@ pub fn run(
                 // Nobody waits for the end of one that waits for an answer.
                 thread.spawn(move || follow(source, &counters, schedule, &sender, &bell))?;
             }
-            let age = writer.last_ns().map_or(0, |last| begun.wall_ns.saturating_sub(last));
             let upkeep = Upkeep {
                 maintainer: writer.maintainer(),
                 retention: registry.keep.retention(),
-                after_ns: if age > LONG_STEADY_NS { LONG_STEADY_NS } else { STEADY_NS },
+                after_ns: steady_after(writer.last_ns(), begun.wall_ns),
             };
             let (sender, bell) = (sender.clone(), bell.clone());
             let thread = thread::Builder::new().name("maintainer".to_owned());
@@ -240,6 +239,12 @@ pub fn run(
         started?;
         written.map_err(MonitorError::Store)
     })
+}
+
+/// For how long the clock must have run without a jump before something is deleted, if the store's last sample is of `last_ns`.
+fn steady_after(last_ns: Option<u64>, now_ns: u64) -> u64 {
+    let age = last_ns.map_or(0, |last| now_ns.saturating_sub(last));
+    if age > LONG_STEADY_NS { LONG_STEADY_NS } else { STEADY_NS }
 }
 
 /// Merges tables and deletes old ones from time to time.
@@ -594,4 +599,25 @@ fn not_running(writer: &mut MonitorWriter, series: u32) -> Result<(), FileError>
 /// Where the files of a registry are: the folder of its file.
 pub fn base_of(registry: &Path) -> PathBuf {
     registry.parent().map_or_else(PathBuf::new, Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: u64 = 86_400 * 1_000_000_000;
+
+    #[test]
+    fn nothing_is_deleted_before_the_clock_is_steady() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = MonitorWriter::open(folder.path(), WriterOptions::default(), 0).unwrap();
+        let retention = Retention { samples_ns: Some(DAY), ..Retention::default() };
+        let upkeep = Upkeep { maintainer: writer.maintainer(), retention, after_ns: STEADY_NS };
+        assert_eq!(upkeep.kept(STEADY_NS - 1), Retention::default());
+        assert_eq!(upkeep.kept(STEADY_NS), retention);
+        // Who has no sample, or a recent one, waits an hour, and others a day.
+        for (last, expected) in [(None, STEADY_NS), (Some(10 * DAY), STEADY_NS), (Some(8 * DAY), LONG_STEADY_NS)] {
+            assert_eq!(steady_after(last, 10 * DAY + 5), expected, "{last:?}");
+        }
+    }
 }

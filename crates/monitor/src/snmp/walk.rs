@@ -94,18 +94,18 @@ impl Walk {
         // A page that ends before all columns had a value leaves the others where they are, and they are asked for again.
     }
 
-    /// Goes on behind values that could not be read, in columns that would ask for them again: at the index of the row, as other columns
-    /// name it, or else at the next number.
+    /// Goes on behind values that could not be read, in columns that would ask for them again: at the next index that other columns of the
+    /// row name, which may be ahead, or else at the next number. If that is not far enough, the value comes again.
     fn skip_unread(&mut self, page: &[(Vec<u8>, Value)], open: &[usize], before: &[Option<Vec<u32>>]) {
         for row in page.chunks(open.len().max(1)) {
             let named = row.iter().zip(open).filter_map(|((name, _), column)| self.columns[*column].index_in(name));
-            let index = named.max();
+            let named: Vec<Vec<u32>> = named.collect();
             for (_, column) in row.iter().zip(open).filter(|((_, value), _)| *value == Value::Unread) {
                 let stays = self.at[*column] == before[*column];
                 let Some(at) = self.at[*column].as_mut().filter(|_| stays) else { continue };
-                match &index {
-                    Some(index) if index > at => at.clone_from(index),
-                    _ => match at.last_mut() {
+                match named.iter().filter(|index| *index > at).min() {
+                    Some(index) => at.clone_from(index),
+                    None => match at.last_mut() {
                         Some(last) => *last = last.saturating_add(1),
                         None => at.push(1),
                     },
