@@ -86,7 +86,11 @@ impl<'a> Watch<'a> {
     /// Observes the run if it is time, and asks it to stop if somebody wants that.
     pub fn look(&mut self, at: &Progress<'_>, live: Option<&LiveProgress<'_>>) {
         let now = self.clock.nanos();
-        if now < self.next_nanos {
+        if at.is_last && self.said.observed_unix_ns > 0 {
+            // It is told when the run finishes.
+            return self.observe(at, live);
+        }
+        if now < self.next_nanos || at.is_last {
             return;
         }
         self.next_nanos = now + EVERY_NANOS;
