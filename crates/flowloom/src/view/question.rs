@@ -49,7 +49,7 @@ pub enum Question {
     Folders,
     /// The series of a monitor: `/api/monitor`.
     Monitor {
-        /// Its folder.
+        /// The folder of the monitor, as the list of folders has it.
         monitor: String,
     },
     /// Series in a period: `/api/period`, and `/api/period.csv`.
@@ -115,29 +115,29 @@ pub enum Question {
     },
     /// One run: `/api/run`.
     Run {
-        /// Its folder.
+        /// The folder of the run, as the list of runs has it.
         run: String,
     },
     /// Runs beside each other, as `flowloom compare`: `/api/compare`.
     Compare {
-        /// Their folders, the reference first.
+        /// The folders of the runs, the reference first.
         runs: Vec<String>,
     },
     /// Runs under way: `/api/running`.
     Running,
     /// One of them, followed to its end: `/api/events`.
     Follow {
-        /// Its folder.
+        /// The folder of the run, as the list of runs under way has it.
         run: String,
     },
     /// A sweep: `/api/sweep`.
     Sweep {
-        /// Its folder.
+        /// The folder of the sweep, as the list of folders has it.
         sweep: String,
     },
     /// The report of a run or sweep, a page: `/report`.
     Report {
-        /// Its folder.
+        /// The folder of the run or the sweep.
         folder: String,
     },
 }
@@ -185,7 +185,7 @@ pub struct StopRequest {
 }
 
 impl StopRequest {
-    /// Its path.
+    /// The path that it is posted to.
     pub const PATH: &str = "/api/stop";
 
     /// Reads the query of a URL.

@@ -187,18 +187,14 @@ impl Shelf {
     /// # Errors
     /// A folder can no longer be read.
     pub fn news(&self, followed: &mut Followed) -> Result<News, Error> {
-        let bytes = |answer| match answer {
-            Answer::Json(bytes) => bytes,
-            _ => Vec::new(),
-        };
         Ok(match followed.change() {
             Change::Nothing => News::Nothing,
-            Change::Said(card) => News::Said(bytes(json_of(&card)?)),
+            Change::Said(card) => News::Said(bytes_of(&card)?),
             Change::Ended => {
                 // What was found before has it without its name. Whoever hears where its results are asks for them next.
                 self.forget();
                 let found = self.found()?;
-                News::Ended(bytes(json_of(&followed.results(&found))?))
+                News::Ended(bytes_of(&followed.results(&found))?)
             }
         })
     }
@@ -478,6 +474,11 @@ fn nothing(what: &str, id: &str) -> Answer {
 
 /// An object as an answer, with the version of all answers.
 fn json_of(object: &impl Serialize) -> Result<Answer, Error> {
+    bytes_of(object).map(Answer::Json)
+}
+
+/// An object of JSON with its version.
+fn bytes_of(object: &impl Serialize) -> Result<Vec<u8>, Error> {
     let value = serde_json::to_value(object).map(versioned).map_err(Error::new)?;
-    serde_json::to_vec(&value).map(Answer::Json).map_err(Error::new)
+    serde_json::to_vec(&value).map_err(Error::new)
 }
