@@ -46,6 +46,23 @@ pub struct Bursts {
 }
 
 impl Archive {
+    /// `series` as a function of time in a period, in order: by samples, and by the means of rows where samples are no longer kept. In times
+    /// between steps it is unknown.
+    ///
+    /// # Errors
+    /// The store is damaged or cannot be read.
+    pub fn steps(&self, series: &Series, period: &Range<u64>) -> Result<Vec<Step>, FileError> {
+        // A sample that begins in the period may end behind it.
+        let wide = period.start..period.end.saturating_add(series.interval_ns.saturating_mul(2));
+        let mut steps = Vec::new();
+        self.reader().read(&[Wanted::from(series)], wide, 0, &mut |piece| {
+            let of_row = Step { start_ns: piece.at_ns, end_ns: piece.at_ns + piece.width_ns, rate: piece.row.mean };
+            steps.push(Step::of(&piece).unwrap_or(of_row));
+        })?;
+        in_order(&mut steps);
+        Ok(steps.into_iter().filter_map(|step| step.within(period)).collect())
+    }
+
     /// The times in which `series` stays above `threshold`, in millionths of a unit (per second), by all samples that are kept. A gap ends a
     /// burst. Where samples are no longer kept, rows that are wider count as their means.
     ///

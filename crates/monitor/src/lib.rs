@@ -59,4 +59,5 @@ pub use otlp::{PushNews, PushOptions, Pusher};
 pub use query::{Archive, Curve, Gap, MOST_POINTS, Point, Query, Selection, bits_of};
 pub use registry::Registry;
 pub use runs::Runs;
+pub use steps::Step;
 pub use total::{Day, Total, Unaddable};

@@ -8,10 +8,13 @@ use flowloom_store::monitor::{LevelRow, Piece};
 
 /// A rate that holds for some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Step {
-    pub(crate) start_ns: u64,
-    pub(crate) end_ns: u64,
-    pub(crate) rate: u64,
+pub struct Step {
+    /// Its beginning, in nanoseconds since 1970 UTC.
+    pub start_ns: u64,
+    /// Its end.
+    pub end_ns: u64,
+    /// The rate, in millionths of a unit (per second).
+    pub rate: u64,
 }
 
 impl Step {
