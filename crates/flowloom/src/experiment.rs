@@ -200,17 +200,21 @@ impl Experiment {
         if let Some(trace) = &mut self.network.bottleneck.trace {
             *trace = trace.map(|file| folder.join(file));
         }
+        for rates in self.sources.iter_mut().filter_map(|source| source.rates.as_mut()) {
+            *rates = folder.join(&*rates);
+        }
         self.written.folder = folder.to_owned();
         self
     }
 
-    /// The files that it names: a capture or workload, tables and configurations of its model, traces.
+    /// The files that it names: a capture or workload, tables and configurations of its model, traces, rates of sources.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> = self.workload.source.iter().cloned().collect();
         let mut model = self.workload.model.clone();
         files.extend(model.as_mut().and_then(|model| model.tables().cloned()).map(PathBuf::from));
         files.extend(model.iter_mut().flat_map(|model| model.configs()).map(|config| PathBuf::from(&*config)));
         files.extend(self.network.bottleneck.trace.iter().flat_map(|trace| trace.files().map(Clone::clone)));
+        files.extend(self.sources.iter().filter_map(|source| source.rates.clone()));
         files
     }
 
@@ -243,6 +247,9 @@ impl Experiment {
         self.workload.anonymize();
         let traces = &mut self.network.bottleneck.trace;
         *traces = traces.as_ref().map(|trace| trace.map(|_| PathBuf::from("trace")));
+        for rates in self.sources.iter_mut().filter_map(|source| source.rates.as_mut()) {
+            *rates = PathBuf::from("rates");
+        }
     }
 
     /// The keys that were given, without defaults, and the folder that their paths are relative to; nothing where fields were changed in other
@@ -275,6 +282,9 @@ impl Experiment {
         // TOML has no paths that are not UTF-8.
         resolved.workload.source = self.workload.source.as_deref().map(utf8);
         resolved.network.bottleneck.trace = self.network.bottleneck.trace.as_ref().map(|trace| trace.map(utf8));
+        for rates in resolved.sources.iter_mut().filter_map(|source| source.rates.as_mut()) {
+            *rates = utf8(rates);
+        }
         toml::to_string(&resolved).unwrap_or_else(|error| unreachable!("an experiment is plain data: {error}"))
     }
 }

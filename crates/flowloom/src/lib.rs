@@ -110,7 +110,8 @@ pub use lab_watch::{BlockState, Blocks, ScriptWatch};
 pub use make::{MakeOptions, make};
 pub use monitor::{
     CheckedPort, CheckedTarget, ConnectionChange, History, HistoryOptions, MonitorChecked, MonitorOptions, Period,
-    Registered, check_monitor, history, history_csv, monitor, monitored_series, registry_page, registry_schema,
+    Registered, StoredRates, check_monitor, history, history_csv, history_rates, monitor, monitored_series,
+    registry_page, registry_schema,
 };
 pub use overhead::{Datagrams, OverheadOptions, overhead};
 pub use plot::{PlotOptions, Plotted, plot, plot_offers};

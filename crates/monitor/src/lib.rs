@@ -17,6 +17,7 @@
 //! | `metric`, `otlp` | metrics, and their form for Prometheus; metrics pushed to a collector |
 //! | `http` | calls to other programs |
 //! | `query` | periods at a bounded number of points |
+//! | `held` | a series as rates that held for some time each |
 //! | `steps` | samples as functions of time, which can be added and put into bins |
 //! | `total` | sums of series; bins; days at a glance |
 //! | `bursts`, `correlation` | times above a threshold; how far two series go together |
@@ -31,6 +32,7 @@ mod bursts;
 mod clock;
 mod collector;
 mod correlation;
+mod held;
 mod http;
 mod idle;
 mod ifmib;
@@ -53,6 +55,7 @@ pub use bursts::{Burst, Bursts};
 pub use clock::{Bell, Moment};
 pub use collector::{MonitorError, Observer, Report, agent, base_of, run};
 pub use correlation::{Correlation, Lag, MOST_BINS, MOST_LAGS};
+pub use held::Held;
 pub use idle::idle_alerts;
 pub use ifmib::{Offer, uptime};
 pub use local::local_ports;

@@ -137,6 +137,8 @@ pub enum HistoryForm {
     Csv,
     /// JSON, as --json
     Json,
+    /// File of rates of one series, for `model queue` and for sources of experiments
+    Rates,
 }
 
 fn utc(text: &str) -> Result<u64, String> {

@@ -5,7 +5,7 @@ use flowloom::store::monitor::{MILLIONTHS, Series, utc_text};
 use flowloom::time::Duration;
 use flowloom::{
     CheckedTarget, ConnectionChange, Error, History, HistoryOptions, MonitorOptions, Period, check_monitor, history,
-    history_csv, monitored_series,
+    history_csv, history_rates, monitored_series,
 };
 use serde_json::{Value, json};
 
@@ -106,6 +106,15 @@ pub fn show(args: &args::MonitorShow, manner: Manner) -> Result<Exit, Error> {
         points: args.points as usize,
         percentile: args.percentile,
     };
+    if args.format == HistoryForm::Rates {
+        let found = history_rates(&args.store, &options)?;
+        if found.unknown_ns > 0 {
+            let unknown = Duration::from_nanos(found.unknown_ns);
+            manner.warn(&format!("the rate is unknown for {unknown} of the period, and 0 in the file"), None);
+        }
+        output::text(&found.csv)?;
+        return Ok(Exit::Done);
+    }
     let found = history(&args.store, &options)?;
     let is_json = manner.form.json || manner.form.json_stream;
     if args.format == HistoryForm::Csv && !is_json {

@@ -42,6 +42,67 @@ fn traffic() {
     }
 }
 
+/// Four minutes of a port, of the third of which nothing is known.
+#[test]
+fn a_stretch_of_a_store_loads_a_link_and_a_model() {
+    use flowloom::store::run_folder::{RunFolder, TrafficPoint};
+    use flowloom_testkit::monitor::{MINUTE, START, Store};
+    let bench = Bench::new();
+    let mut store = Store::create(&bench.path("counters"), START);
+    let id = store.series("core", "a", "out");
+    for (minute, rate) in [(1, 100_000), (2, 300_000), (4, 50_000)] {
+        store.samples(START + minute * MINUTE, MINUTE, &[(id, rate * 60)]);
+    }
+    drop(store);
+    let show = |counter: &'static str, to: &'static str| {
+        let words = [
+            "monitor",
+            "show",
+            "counters",
+            "--format",
+            "rates",
+            "--counter",
+            counter,
+            "--from",
+            "2024-10-04",
+            "--to",
+            to,
+        ];
+        bench.flowloom(&words)
+    };
+    let shown = show("out", "2024-10-04T00:04");
+    let shown = shown.succeeded();
+    let expected = "# core a out, from 2024-10-04T00:00:00Z to 2024-10-04T00:04:00Z\nseconds,bits_per_second\n\
+                    0.000000000,800000\n60.000000000,2400000\n120.000000000,0\n180.000000000,400000\n210.000000000,400000\n";
+    assert_eq!(shown.out, expected);
+    assert!(shown.err.contains("the rate is unknown for 60.0 s of the period"), "{}", shown.err);
+    show("in", "2024-10-04T00:04").failed(2, &["no series of counters"]);
+    bench.file("rates.csv", shown.out.as_bytes());
+    // As the arrivals of a queue: (0.8 + 2.4 + 0 + 0.4) / 4 Mbit/s in cells of 48 bytes.
+    let queue = bench.json(&["model", "queue", "rates.csv", "--load", "10%", "--json"]);
+    let mean = queue["series"]["mean_cells_per_second"].as_f64().unwrap();
+    assert!((mean - 0.9e6 / 384.0).abs() < 1e-6, "{mean}");
+    assert_eq!(queue["series"]["duration_ns"], 240_000_000_000_u64);
+    // As load beside a workload: datagrams of 1,000 bytes on the link.
+    let experiment = "measure.duration = \"240s\"\nmeasure.throughput-every = \"1s\"\n[network.bottleneck]\nrate = \"10mbit\"\ndelay = \"5ms\"\n\
+                      [[sources]]\nname = \"archive\"\nkind = \"cbr\"\nrates = \"rates.csv\"\npayload = \"958b\"\nrtt = \"20ms\"\n";
+    bench.file("x.toml", experiment.as_bytes());
+    bench.flowloom(&["run", "x.toml", "-o", "r"]).succeeded();
+    let mut minutes = [0_u64; 5];
+    for row in RunFolder::open(&bench.path("r")).unwrap().throughput().unwrap().map(Result::unwrap) {
+        if row.point == TrafficPoint::ReplayCarried && row.link == 0 {
+            minutes[(row.start.as_nanos() / MINUTE).min(4) as usize] += row.traffic.bytes;
+        }
+    }
+    assert_eq!(minutes.iter().sum::<u64>(), 27_000_000, "{minutes:?}");
+    for (found, counted) in minutes.into_iter().zip([6_000_000_u64, 18_000_000, 0, 3_000_000, 0]) {
+        // Datagrams that are on their way at the border are one or two.
+        assert!(found.abs_diff(counted) <= 10_000, "{minutes:?}");
+    }
+    bench.file("rates.csv", b"seconds,cells_per_second\n0,1\n1,2\n");
+    bench.flowloom(&["run", "x.toml", "-o", "q"]).failed(2, &["sources[0].rates", "has no rates in bit/s", "x.toml:9"]);
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "another process is waited for")]
 fn a_monitor_collects_until_it_is_told_to_end() {

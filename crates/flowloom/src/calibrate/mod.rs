@@ -129,7 +129,7 @@ pub fn calibrate(file: &Path, options: &CalibrateOptions, context: Context<'_>) 
     experiment.check()?;
     let asked = Asked::of(&experiment, &name)?;
     let shape = experiment.network.shape()?;
-    let senders = Senders::new(&experiment, &shape, true, 0)?;
+    let senders = Senders::new(&experiment, &shape, true, 0, &[])?;
     let job = Job::new(&experiment, &asked, &shape, &senders).map_err(|error| Experiment::locate(error, file))?;
     let rows = job.rows(&options.loads, threads(options.jobs), context)?;
     let duration = experiment.measure.duration.as_ref().map_or(Duration::ZERO, |duration| duration.value);

@@ -82,7 +82,10 @@ impl Setting {
 
     /// Its value on a command line, without the names of files that it may have.
     pub(crate) fn without_names(&self) -> String {
-        let is_name = |key: &str| NAMING.iter().any(|named| is_in(named, key) || is_in(key, named));
+        let is_of_rates = |key: &str| {
+            key == "sources" || key.starts_with("sources[") && (key.ends_with(']') || key.ends_with(".rates"))
+        };
+        let is_name = |key: &str| is_of_rates(key) || NAMING.iter().any(|named| is_in(named, key) || is_in(key, named));
         let [_, value] = &self.words;
         match value.split_once('=') {
             Some((key, _)) if self.keys().any(is_name) => format!("{key}=NAME"),

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{SeqAccess, Visitor};
@@ -11,7 +13,7 @@ use serde_json::json;
 
 use flowloom_core::distribution::Distribution;
 use flowloom_core::keys::{Drawn, KeyError, Quantity, Size, Span};
-use flowloom_core::play::{Datagrams, Pacing};
+use flowloom_core::play::{Datagrams, Pacing, Run};
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::keys::{Tcp, TcpKeys, WithoutClasses};
 use flowloom_core::time::{Duration, Time};
@@ -29,6 +31,12 @@ const MOST_BYTES: u64 = 1 << 50;
 
 /// Shortest time between datagrams: 11.8 Gbit/s of the largest. Times are whole nanoseconds, of which this has enough.
 const LEAST_GAP: Duration = Duration::from_micros(1);
+
+/// What a datagram takes of a link beside its payload, in bytes: UDP, IPv4, Ethernet.
+const ON_TOP: u64 = 28 + 14;
+
+/// A rate that holds for longer is several runs of datagrams, in seconds.
+const LONGEST_RUN_S: f64 = 1_000.0;
 
 /// Datagrams of a source that may be on their way at once.
 const MOST_ON_THE_WAY: f64 = 1e7;
@@ -98,6 +106,10 @@ pub struct Source {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("least" = "1us"))]
     gap: Option<Quantity<Duration>>,
+    /// `cbr`: rates over time instead of `rate`: a file with `seconds,bits_per_second`, relative to the experiment file; bits on the link, IP
+    /// bytes + 14.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) rates: Option<PathBuf>,
     /// Datagrams: payload of each; default: 1000b.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("least" = "1b", "most" = "1472b"))]
@@ -145,7 +157,8 @@ impl Kind {
     const fn keys(self) -> &'static [&'static str] {
         match self {
             Kind::Bulk => &["bytes", "window", "mss", "tcp"],
-            Kind::Cbr | Kind::Poisson => &["rate", "gap", "payload"],
+            Kind::Cbr => &["rate", "gap", "rates", "payload"],
+            Kind::Poisson => &["rate", "gap", "payload"],
             Kind::OnOff => &["rate", "gap", "payload", "on", "off"],
         }
     }
@@ -189,6 +202,8 @@ pub struct Placed<'a> {
     pub from: LinkSide,
     /// The number of its first flow.
     pub first: u64,
+    /// What each flow sends, if that follows a file of rates.
+    pub runs: Option<Arc<[Run]>>,
 }
 
 /// In words: `20 x bulk transfer without end`, `datagrams at a constant rate, 64kbit`.
@@ -200,10 +215,14 @@ impl fmt::Display for Source {
         f.write_str(match self.kind {
             Kind::Bulk if self.bytes.is_some() => "bulk transfer",
             Kind::Bulk => "bulk transfer without end",
+            Kind::Cbr if self.rates.is_some() => "datagrams",
             Kind::Cbr => "datagrams at a constant rate",
             Kind::Poisson => "Poisson datagrams",
             Kind::OnOff => "on-off datagrams",
         })?;
+        if self.rates.is_some() {
+            return f.write_str(", whose rate changes by a file");
+        }
         match (&self.rate, &self.gap) {
             (Some(rate), _) => write!(f, ", {rate}"),
             (None, Some(gap)) => write!(f, ", every {gap}"),
@@ -224,7 +243,7 @@ pub struct Flows {
 impl Placed<'_> {
     /// Adds its flows under a seed in a run that starts connections until `window`.
     pub fn add_to(&self, flows: &mut Flows, seed: u64, window: Duration) {
-        let Placed { source, class, from, first } = *self;
+        let Placed { source, class, from, first, .. } = *self;
         let end = Time::ZERO + window;
         let stop = source.stop.as_ref().map_or(end, |stop| (Time::ZERO + stop.value).min(end));
         for id in first..first + u64::from(source.count) {
@@ -242,7 +261,8 @@ impl Placed<'_> {
             let rtt =
                 source.rtt.as_ref().map(|rtt| drawn(rtt.checked(), Purpose::Delays).max(Duration::from_micros(1)));
             let rtt = rtt.unwrap_or_default().min(Config::MAX_DELAY);
-            match source.pacing() {
+            let by_file = self.runs.as_ref().map(|runs| Pacing::Runs(runs.to_vec().into_boxed_slice()));
+            match by_file.or_else(|| source.pacing()) {
                 None => flows.connections.push(source.transfer(id, seed, start, rtt, from, class, stop)),
                 Some(pacing) => flows.datagrams.push(DatagramFlow {
                     id,
@@ -287,6 +307,7 @@ impl Source {
             tcp: None,
             rate: None,
             gap: Some(every.clone()),
+            rates: None,
             payload: Some(Drawn::Constant(payload.clone())),
             on: None,
             off: None,
@@ -297,6 +318,49 @@ impl Source {
     pub(super) fn probes(&self, start: Time, stop: Time) -> Datagrams {
         let pacing = self.pacing().unwrap_or(Pacing::Constant);
         Datagrams { pacing, gap: self.gap(), payload: self.payload().checked(), start, stop, answered: true }
+    }
+
+    /// The file of its rates over time.
+    pub fn rates(&self) -> Option<&Path> {
+        self.rates.as_deref()
+    }
+
+    /// Datagrams that load a link at these rates (bit/s of IP bytes + 14), each for so many seconds. What is less than a datagram is sent with
+    /// the next one.
+    ///
+    /// # Errors
+    /// A rate leaves too little time from one datagram to the next.
+    pub fn runs(&self, rates: &[(f64, f64)]) -> Result<Arc<[Run]>, KeyError> {
+        let Drawn::Constant(payload) = self.payload() else { return Ok(Arc::default()) };
+        let payload = payload.value.0;
+        let bits_each = 8.0 * (payload + ON_TOP) as f64;
+        let mut runs = Vec::new();
+        let (mut time, mut bits, mut sent) = (0.0_f64, 0.0_f64, 0_u64);
+        for &(seconds, rate) in rates {
+            if rate * LEAST_GAP.as_secs_f64() > bits_each {
+                let problem = format_args!(
+                    "has {rate} bit/s at {time} s, which leaves less than {LEAST_GAP} between datagrams (several flows send more: count)"
+                );
+                return Err(KeyError::new("rates", problem));
+            }
+            // Runs count in 32 bits.
+            let parts = (seconds / LONGEST_RUN_S).ceil().max(1.0);
+            for part in 0..parts as u64 {
+                let (begin, length) = (time + seconds * part as f64 / parts, seconds / parts);
+                bits += rate * length;
+                // A sum of many rates misses a whole number by rounding.
+                let packets = (bits / bits_each + 1e-9).floor() as u64 - sent;
+                if packets == 0 {
+                    continue;
+                }
+                let gap = length / packets as f64;
+                let (first, span) = (Duration::from_secs_f64(begin + gap / 2.0), Duration::from_secs_f64(length - gap));
+                runs.extend(Run::new(first, span, u32::try_from(packets).unwrap_or(u32::MAX), packets * payload));
+                sent += packets;
+            }
+            time += seconds;
+        }
+        Ok(runs.into())
     }
 
     /// How many flows it has.
@@ -529,6 +593,15 @@ impl Source {
             let most = Datagrams::MOST_BYTES;
             let problem = format_args!("of {payload} does not fit into a packet (at most {most}b)");
             found.push(KeyError::new("payload", problem));
+        }
+        if self.rates.is_some() {
+            let both = [("rate", self.rate.is_some()), ("gap", self.gap.is_some())];
+            let twice = both.into_iter().filter(|(_, is_given)| *is_given);
+            found.extend(twice.map(|(key, _)| KeyError::new(key, "and rates say the same: leave out one")));
+            if self.payload().is_law() {
+                found.push(KeyError::new("rates", "needs a payload that is always the same"));
+            }
+            return found;
         }
         match (&self.rate, &self.gap) {
             (Some(_), Some(_)) => found.push(KeyError::new("gap", "and rate say the same: leave out one")),

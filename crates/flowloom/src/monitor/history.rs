@@ -1,10 +1,11 @@
 //! A period of a store.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use flowloom_core::time::Duration;
 use flowloom_monitor::{Archive, Curve, Moment, Query, Selection, bits_of};
-use flowloom_store::monitor::{Kind, MILLIONTHS, Series, utc_text};
+use flowloom_store::monitor::{Kind, MILLIONTHS, SECOND, Series, utc_text};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -58,6 +59,17 @@ pub fn monitored_series(store: &Path) -> Result<Vec<Series>, Error> {
 /// # Errors
 /// It is no store, damaged or cannot be read; the period is none; no series is meant, or too many.
 pub fn history(store: &Path, options: &HistoryOptions) -> Result<History, Error> {
+    let (from_ns, to_ns) = period_of(options)?;
+    let archive = Archive::open(store).map_err(Error::of)?;
+    let chosen = chosen(&archive, store, &options.selection)?;
+    let percentile_ns = options.percentile.map(Duration::as_nanos);
+    let query = Query { from_ns, to_ns, points: options.points, percentile_ns };
+    let curves = archive.ask(&chosen, &query).map_err(Error::of)?;
+    Ok(History { from_ns, to_ns, curves })
+}
+
+/// A period, in nanoseconds since 1970 UTC.
+fn period_of(options: &HistoryOptions) -> Result<(u64, u64), Error> {
     let now_ns = Moment::now().wall_ns;
     let (from_ns, to_ns) = match options.period {
         Period::Last(length) => (now_ns.saturating_sub(length.as_nanos()), now_ns),
@@ -70,11 +82,15 @@ pub fn history(store: &Path, options: &HistoryOptions) -> Result<History, Error>
             utc_text(from_ns)
         )));
     }
-    let archive = Archive::open(store).map_err(Error::of)?;
+    Ok((from_ns, to_ns))
+}
+
+/// The series of a store that a selection means.
+fn chosen(archive: &Archive, store: &Path, selection: &Selection) -> Result<Vec<Series>, Error> {
     let all = archive.series().map_err(Error::of)?;
-    let chosen: Vec<Series> = all.iter().filter(|series| options.selection.holds(series)).cloned().collect();
+    let chosen: Vec<Series> = all.iter().filter(|series| selection.holds(series)).cloned().collect();
     if chosen.is_empty() {
-        let Selection { target, port, counter } = &options.selection;
+        let Selection { target, port, counter } = selection;
         let cause = format_args!(
             "no series of {} is of target {target:?}, port {port:?}, counter {counter:?}",
             store.display()
@@ -86,10 +102,80 @@ pub fn history(store: &Path, options: &HistoryOptions) -> Result<History, Error>
             format_args!("{} series are meant, and at most {MOST_SERIES} can be asked for at once", chosen.len());
         return Err(Error::usage(cause).hint("name a target, port or counter"));
     }
-    let percentile_ns = options.percentile.map(Duration::as_nanos);
-    let query = Query { from_ns, to_ns, points: options.points, percentile_ns };
-    let curves = archive.ask(&chosen, &query).map_err(Error::of)?;
-    Ok(History { from_ns, to_ns, curves })
+    Ok(chosen)
+}
+
+/// A stretch of one series as a file of rates, which `model queue` and sources of an experiment read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredRates {
+    /// The file: `seconds,bits_per_second`, in seconds from the beginning of the period.
+    pub csv: String,
+    /// Which series it is of.
+    pub series: Series,
+    /// For how long its rate is unknown, and therefore 0 in the file, in nanoseconds.
+    pub unknown_ns: u64,
+}
+
+/// Rows of a file of rates at most.
+const MOST_RATES: usize = 1 << 24;
+
+/// The rates of one series of the store in `store` over a period, each for as long as it held. Nothing is averaged: they add up to what was
+/// counted.
+///
+/// # Errors
+/// No series is meant, or several; its unit has no bits; nothing is known; the store is damaged or cannot be read.
+pub fn history_rates(store: &Path, options: &HistoryOptions) -> Result<StoredRates, Error> {
+    let (from_ns, to_ns) = period_of(options)?;
+    let archive = Archive::open(store).map_err(Error::of)?;
+    let chosen = chosen(&archive, store, &options.selection)?;
+    let [series] = &chosen[..] else {
+        let cause = format_args!("{} series are meant, and rates are of one", chosen.len());
+        return Err(Error::usage(cause).hint("name its target, port and counter"));
+    };
+    let bits = match (series.kind, bits_of(&series.unit)) {
+        (Kind::Counter, Some(bits)) => bits,
+        _ => {
+            let cause =
+                format_args!("{} of {} is in {}, which has no bits", series.counter, series.target, series.unit);
+            return Err(Error::usage(cause).hint("choose a counter of octets or of cells"));
+        }
+    };
+    let held = archive.held(series, &(from_ns..to_ns), MOST_RATES / 2).map_err(Error::of)?;
+    if held.is_empty() || held.len() > MOST_RATES / 2 {
+        let cause = match held.len() {
+            0 => "nothing is known of it in this period".to_owned(),
+            _ => format!("it has more than {} samples in this period", MOST_RATES / 2),
+        };
+        return Err(Error::usage(cause).hint("choose another period"));
+    }
+    let mut rows: Vec<(u64, f64)> = Vec::with_capacity(held.len() + 2);
+    let (mut at, mut unknown_ns) = (from_ns, 0);
+    for one in &held {
+        if one.start_ns > at {
+            rows.push((at, 0.0));
+            unknown_ns += one.start_ns - at;
+        }
+        rows.push((one.start_ns, one.rate() * bits as f64));
+        unknown_ns += (one.end_ns - one.start_ns).saturating_sub(one.covered_ns);
+        at = one.end_ns;
+    }
+    if at < to_ns {
+        rows.push((at, 0.0));
+        unknown_ns += to_ns - at;
+    }
+    // The last rate holds as long as the one before it, so that it is said twice.
+    if let Some((start, rate)) = rows.last().copied() {
+        rows.push((start + (to_ns - start) / 2, rate));
+    }
+    let Series { target, port, counter, .. } = series;
+    let name = [target, port, counter].map(|part| part.escape_default().to_string()).join(" ");
+    let (from, to) = (utc_text(from_ns), utc_text(to_ns));
+    let mut csv = format!("# {name}, from {from} to {to}\nseconds,bits_per_second\n");
+    for (start, rate) in rows {
+        let since = start - from_ns;
+        let _ = writeln!(csv, "{}.{:09},{rate}", since / SECOND, since % SECOND);
+    }
+    Ok(StoredRates { csv, series: series.clone(), unknown_ns })
 }
 
 /// A history as CSV: a row for each point, rates in units per second, and in bit/s where octets or cells are counted.

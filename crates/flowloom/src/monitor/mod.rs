@@ -25,7 +25,9 @@ use registry::of_monitor;
 
 pub use changes::ConnectionChange;
 pub use check::{CheckedPort, CheckedTarget, MonitorChecked, check_monitor};
-pub use history::{History, HistoryOptions, Period, history, history_csv, monitored_series};
+pub use history::{
+    History, HistoryOptions, Period, StoredRates, history, history_csv, history_rates, monitored_series,
+};
 pub use registry::{Registered, registry_page, registry_schema};
 
 /// Between two looks at whether to stop, in nanoseconds.

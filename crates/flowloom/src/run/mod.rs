@@ -163,7 +163,7 @@ fn perform_on(
     let log = Log::default();
     let context = context.logged(&log);
     let shape = plan.experiment.network.shape()?;
-    let senders = Senders::new(&plan.experiment, &shape, plan.has_workload(), datagram_flows(&sources))?;
+    let senders = Senders::new(&plan.experiment, &shape, plan.has_workload(), datagram_flows(&sources), &plan.runs)?;
     let setup = Setup { stand_alone, ..Setup::new(plan, options, &shape, &senders, sources, context)? };
     Job::new(setup).run()
 }

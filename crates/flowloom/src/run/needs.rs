@@ -143,7 +143,7 @@ pub(crate) fn plan_cell(plan: &Plan, options: &RunOptions, context: Context<'_>)
 fn needs(plan: &Plan, options: &RunOptions, context: Context<'_>) -> Result<Needs, Error> {
     let shape = plan.experiment.network.shape()?;
     let sources = workloads(plan, &options.capture, context)?;
-    let senders = Senders::new(&plan.experiment, &shape, plan.has_workload(), datagram_flows(&sources))?;
+    let senders = Senders::new(&plan.experiment, &shape, plan.has_workload(), datagram_flows(&sources), &plan.runs)?;
     let Some(source) = sources.first() else { return Ok(Needs::default()) };
     let config =
         config(&plan.experiment, &shape, &senders, source, plan.traces.clone()).map_err(|error| plan.located(error))?;

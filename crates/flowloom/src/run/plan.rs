@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flowloom_core::path::Trace;
+use flowloom_core::play::Run;
 use flowloom_sim::Config;
 use flowloom_store::interrupt::Interrupt;
 use flowloom_store::mahimahi;
+use flowloom_store::rates::{self, Rates};
 
 use crate::clock;
 use crate::error::{Error, ErrorKind, KeyError};
-use crate::experiment::{Experiment, Pair, Quantity, given_by};
+use crate::experiment::{Experiment, Pair, Quantity, Source, given_by};
 use crate::input::{self, Kind};
 use crate::results::is_sweep;
 use crate::run::options::{Driver, RunOptions};
@@ -35,6 +37,8 @@ pub struct Plan {
     pub target: PathBuf,
     /// Of its bottleneck, from the left and from the right.
     pub traces: Option<[Arc<Trace>; 2]>,
+    /// Of each source, what its flows send, if that follows a file of rates.
+    pub runs: Vec<Option<Arc<[Run]>>>,
     /// Links whose packets are captured.
     pub captured: Vec<Pair>,
 }
@@ -92,6 +96,7 @@ impl Plan {
         let is_given = options.settings.iter().any(|setting| setting.keys().any(|key| key == "workload.source"));
         // What is wrong with both is told at once.
         let traces = traces(&experiment, interrupt).map_err(|error| located(error, file));
+        let runs = runs(&experiment, interrupt).map_err(|error| located(error, file));
         let sources = match sources(&mut experiment, inputs, is_stated, file.filter(|_| !is_given), options) {
             Ok(sources) => sources,
             Err(error) => return Err(error.and(traces.err())),
@@ -130,7 +135,7 @@ impl Plan {
             return Err(located(error, file));
         }
         let captured = captured(options.pcap.as_deref(), &mut experiment)?;
-        let traces = traces?;
+        let (traces, runs) = (traces?, runs?);
         let stem = match inputs.first().or(sources.first()) {
             Some(first) if !options.capture.anonymize => stem(first),
             _ => "run".to_owned(),
@@ -143,7 +148,19 @@ impl Plan {
         let target = || free_name(format!("runs/{stem}-{}", clock::stamp()));
         let target = options.target.clone().unwrap_or_else(target);
         let (inputs, file) = (inputs.to_vec(), file.map(Path::to_owned));
-        Ok(Plan { has_sweep: sweep.is_some(), experiment, keys, inputs, file, sources, kind, target, traces, captured })
+        Ok(Plan {
+            has_sweep: sweep.is_some(),
+            experiment,
+            keys,
+            inputs,
+            file,
+            sources,
+            kind,
+            target,
+            traces,
+            runs,
+            captured,
+        })
     }
 
     /// `error` with the place of its key in the experiment file, if there is one.
@@ -271,4 +288,23 @@ fn traces(experiment: &Experiment, interrupt: &Interrupt) -> Result<Option<[Arc<
     let of_left = open(left)?;
     let of_right = if left == right { Arc::clone(&of_left) } else { open(right)? };
     Ok(Some([of_left, of_right]))
+}
+
+/// Of each source, what its flows send by its file of rates.
+fn runs(experiment: &Experiment, interrupt: &Interrupt) -> Result<Vec<Option<Arc<[Run]>>>, Error> {
+    let of = |(number, source): (usize, &Source)| {
+        let Some(file) = source.rates() else { return Ok(None) };
+        let key = format!("sources[{number}].rates");
+        let read = rates::open(file, interrupt).map_err(|error| match interrupt.has_cut() {
+            true => Error::stopped(),
+            false => Error::from(KeyError::saying(&*key, error)),
+        })?;
+        let Rates::Bits(read) = read else {
+            return Err(Error::from(KeyError::new(&*key, "has no rates in bit/s")).hint(
+                "its first line is seconds,bits_per_second: `flowloom monitor show --format rates` writes such files",
+            ));
+        };
+        source.runs(&read).map(Some).map_err(|error| Error::from(error.within(format_args!("sources[{number}]"))))
+    };
+    experiment.sources.iter().enumerate().map(of).collect()
 }

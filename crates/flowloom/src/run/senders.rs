@@ -2,8 +2,9 @@
 
 use std::iter::Peekable;
 use std::ops::Range;
+use std::sync::Arc;
 
-use flowloom_core::play;
+use flowloom_core::play::{self, Run};
 use flowloom_core::record::PacketRecord;
 use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::time::Duration;
@@ -38,12 +39,14 @@ pub fn captured(packet: &PacketRecord) -> PacketRecord {
 }
 
 impl<'a> Senders<'a> {
-    /// Those of an experiment whose network has this shape, and which may have a workload, with so many flows of datagrams.
+    /// Those of an experiment whose network has this shape, and which may have a workload, with so many flows of datagrams. `runs` are those of
+    /// [`Plan::runs`](crate::run::plan::Plan::runs).
     pub fn new(
         experiment: &'a Experiment,
         shape: &Shape,
         has_workload: bool,
         datagram_flows: u64,
+        runs: &[Option<Arc<[Run]>>],
     ) -> Result<Senders<'a>, Error> {
         let way = shape.workload_way().map_err(|error| KeyError::saying("network.ends", error))?;
         let tcp = &experiment.tcp;
@@ -62,7 +65,8 @@ impl<'a> Senders<'a> {
             // It was checked with the experiment.
             let way = way.map_err(|mut problems| problems.swap_remove(0).within(format_args!("sources[{number}]")));
             let (way, from) = way?;
-            sources.push(Placed { source, class: classes.len() as u16, from, first });
+            let runs = runs.get(number).cloned().flatten();
+            sources.push(Placed { source, class: classes.len() as u16, from, first, runs });
             classes.push(Class { way, tcp: source.tcp(tcp).config(), ..Class::default() });
             first += source.flows();
         }
@@ -306,7 +310,7 @@ mod tests {
         let experiment = Experiment::parse(text, "x").unwrap();
         let shape = experiment.network.shape().unwrap();
         let classes = |has_workload| {
-            let senders = Senders::new(&experiment, &shape, has_workload, u64::from(has_workload)).unwrap();
+            let senders = Senders::new(&experiment, &shape, has_workload, u64::from(has_workload), &[]).unwrap();
             senders.classes().into_iter().map(|class| class.tcp).collect::<Vec<_>>()
         };
         let alone = classes(false);

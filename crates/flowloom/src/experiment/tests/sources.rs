@@ -59,7 +59,7 @@ fn every_kind_reads_and_is_written_as_it_was() {
     for (class, source) in (1..).zip(&experiment.sources) {
         let (_, from) = source.way(&shape).unwrap();
         assert_eq!(from, if source.name == "file" { LinkSide::Right } else { LinkSide::Left });
-        Placed { source, class, from, first }.add_to(&mut flows, 7, Duration::from_secs(60));
+        Placed { source, class, from, first, runs: None }.add_to(&mut flows, 7, Duration::from_secs(60));
         first += source.flows();
     }
     assert_eq!((flows.connections.len(), flows.datagrams.len()), (21, 3));
@@ -136,4 +136,44 @@ fn what_cannot_be_is_refused_with_key_and_line() {
         |name: &str| format!("[[tcp.classes]]\nname = \"{name}\"\nshare = \"60%\"\ntcp = {{ congestion = \"bbr\" }}\n");
     let message = parse(&[share("a"), share("b")].concat()).unwrap_err();
     assert!(message.contains("tcp.classes: their shares add up to 120 %"), "{message}");
+}
+
+/// The datagrams of a source that follows rates, of 1,000 bytes on the link each: first, last (in milliseconds), number.
+fn followed(rates: &[(f64, f64)]) -> Vec<(u64, u64, u64)> {
+    let text = "sources = [{ name = \"a\", kind = \"cbr\", rates = \"r.csv\", payload = \"958b\", rtt = \"20ms\" }]\n\
+                measure.duration = \"1s\"\n";
+    let experiment = Experiment::parse(text, "x").unwrap();
+    let runs = experiment.sources[0].runs(rates).unwrap();
+    assert!(runs.iter().all(|run| run.bytes() == 958 * run.packets()));
+    let millis = |time: Duration| time.as_nanos() / 1_000_000;
+    runs.iter().map(|run| (millis(run.span().first), millis(run.span().last), run.packets())).collect()
+}
+
+#[test]
+fn datagrams_follow_rates() {
+    // One a second for two seconds, silence for one, four a second for half of one.
+    assert_eq!(followed(&[(2.0, 8_000.0), (1.0, 0.0), (0.5, 32_000.0)]), [(500, 1_500, 2), (3_125, 3_375, 2)]);
+    // Half a datagram each: they leave together, in the middle of the second time.
+    assert_eq!(followed(&[(0.5, 8_000.0), (0.5, 8_000.0)]), [(750, 750, 1)]);
+    // Nothing is lost by rounding: a third of a datagram in each of 3,000 times is 1,000 datagrams.
+    let thirds = followed(&vec![(1.0, 8_000.0 / 3.0); 3_000]);
+    assert_eq!(thirds.iter().map(|(_, _, packets)| packets).sum::<u64>(), 1_000);
+    // An hour is several runs of datagrams.
+    let hour = followed(&[(3_600.0, 8_000.0)]);
+    assert_eq!((hour.len(), hour[0]), (4, (500, 899_500, 900)));
+}
+
+#[test]
+fn rates_that_cannot_be_sent_are_refused() {
+    let text =
+        "sources = [{ name = \"a\", kind = \"cbr\", rates = \"r.csv\", rtt = \"20ms\" }]\nmeasure.duration = \"1s\"\n";
+    let source = &Experiment::parse(text, "x").unwrap().sources[0];
+    let error = source.runs(&[(1.0, 1e6), (1.0, 1e13)]).unwrap_err();
+    assert!(error.to_string().contains("less than 1us"), "{error}");
+    let refused = |keys: &str| {
+        let text = format!("measure.duration = \"1s\"\n[[sources]]\nname = \"a\"\nrtt = \"20ms\"\n{keys}");
+        Experiment::parse(&text, "x").unwrap_err().to_string()
+    };
+    assert!(refused("kind = \"cbr\"\nrates = \"r.csv\"\nrate = \"1mbit\"\n").contains("rates say the same"));
+    assert!(refused("kind = \"poisson\"\nrates = \"r.csv\"\n").contains("rates"));
 }
