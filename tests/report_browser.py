@@ -230,6 +230,19 @@ def check_drawn(browser, check):
     return figures
 
 
+def check_real_link(browser, check):
+    """The real link, where a run has one: a dashed line in both pictures of throughput, and its numbers."""
+    if not browser.evaluate("!!document.querySelector('#real-link')"):
+        return
+    dashes = browser.evaluate("""[...document.querySelectorAll('path.line[data-role="link0"]')].map(path =>
+        [path.closest('figure').id, getComputedStyle(path).strokeDasharray, (path.getAttribute('d').match(/M/g) ?? []).length])""")
+    check("the real link is in both pictures of throughput", sorted(name for name, *_ in dashes) == ["throughput-left", "throughput-right"], dashes)
+    check("its line is dashed", all(dash not in ("", "none") for _, dash, _ in dashes), dashes)
+    check("its line has a gap where nothing is known", all(parts == 2 for *_, parts in dashes), dashes)
+    rows = browser.evaluate("[...document.querySelectorAll('#real-link tbody tr')].map(row => row.textContent)")
+    check("it has numbers beside those of the run", len(rows) == 4 and "83" in rows[0] and "5s" in rows[0].replace(" ", ""), rows)
+
+
 def check_noise(browser, check, url):
     """Nothing was logged, thrown or asked of the network."""
     browser.evaluate("0")
@@ -754,6 +767,7 @@ def look(program, report, arguments):
         if not figures:
             print(f"{check.passed} passed, {check.failed} failed")
             return 1
+        check_real_link(browser, check)
         for kind in ("series", "distribution", "octaves"):
             figure = next((figure["id"] for figure in figures if figure["kind"] == kind and not figure["of"]), None)
             # A run of less than two bins has no course of time to draw.

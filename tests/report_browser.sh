@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Opens pages in headless Chromium: reports of the bundled capture, of two runs and of made-up ones (ten million values; a grid of twelve
-# runs; seeds), descriptions of one and of three inputs, and pages of the other commands. usage: report_browser.sh FLOWLOOM MADE_UP_REPORTS
+# runs; seeds; a real link), descriptions of one and of three inputs, and pages of the other commands. usage: report_browser.sh FLOWLOOM MADE_UP_REPORTS
 set -euo pipefail
 flowloom=$(realpath "$1")
 made_up_reports=$(realpath "$2")
@@ -33,6 +33,7 @@ look both.html
 look made-up/large.html --largest 5000000
 look made-up/grid.html --largest 5000000
 look made-up/seeds.html
+look made-up/real-link.html
 "$flowloom" -q extract "$capture" -o "$work/workload.parquet"
 "$flowloom" -q describe "$capture" --conversations --html "$work/described.html"
 "$flowloom" -q describe "$capture" "$work/workload.parquet" "$capture" --html "$work/three.html" --conversations

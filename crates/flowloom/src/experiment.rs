@@ -23,6 +23,7 @@ mod nodes;
 mod page;
 mod probe;
 mod pruned;
+mod real_link;
 mod replay;
 mod rtt;
 mod schema;
@@ -53,6 +54,7 @@ pub(crate) use settings::{given_by, in_order};
 
 pub use live::{Devices, Live, MOST_HOSTS, MOST_WORKERS};
 pub use probe::{PROBE, Probe, ProbeKinds, Schedule};
+pub use real_link::{LinkEnd, RealLinkKeys};
 pub use sources::{FIRST_FLOW, Flows, Placed, Source, TcpTrace, WORKLOAD};
 pub use sweep::{Axis, LeaveOut, Point, RateOf, Sweep, Tables, last_part};
 pub use vary::Vary;
@@ -203,6 +205,9 @@ impl Experiment {
         for rates in self.sources.iter_mut().filter_map(|source| source.rates.as_mut()) {
             *rates = folder.join(&*rates);
         }
+        if let Some(link) = &mut self.measure.real_link {
+            link.store = folder.join(&link.store);
+        }
         self.written.folder = folder.to_owned();
         self
     }
@@ -250,6 +255,7 @@ impl Experiment {
         for rates in self.sources.iter_mut().filter_map(|source| source.rates.as_mut()) {
             *rates = PathBuf::from("rates");
         }
+        self.measure.real_link.iter_mut().for_each(RealLinkKeys::anonymize);
     }
 
     /// The keys that were given, without defaults, and the folder that their paths are relative to; nothing where fields were changed in other
@@ -284,6 +290,9 @@ impl Experiment {
         resolved.network.bottleneck.trace = self.network.bottleneck.trace.as_ref().map(|trace| trace.map(utf8));
         for rates in resolved.sources.iter_mut().filter_map(|source| source.rates.as_mut()) {
             *rates = utf8(rates);
+        }
+        if let Some(link) = &mut resolved.measure.real_link {
+            link.store = utf8(&link.store);
         }
         toml::to_string(&resolved).unwrap_or_else(|error| unreachable!("an experiment is plain data: {error}"))
     }

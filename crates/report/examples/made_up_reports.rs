@@ -1,6 +1,7 @@
-//! Reports that no capture at hand would give, for the browser to be tried on: ten million values, and a grid of twelve runs.
+//! Reports that no capture at hand would give, for the browser to be tried on: ten million values, a grid of twelve runs, a real link.
 //!
-//! `cargo run --release -p flowloom-report --example made_up_reports -- FOLDER` writes `large.html`, `grid.html` and `seeds.html`.
+//! `cargo run --release -p flowloom-report --example made_up_reports -- FOLDER` writes `large.html`, `grid.html`, `seeds.html` and
+//! `real-link.html`.
 
 use std::fs::{self, File};
 use std::io::BufWriter;
@@ -26,5 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let runs: Result<Vec<Run>, _> = seeds().into_iter().map(|(name, run)| load(run, &name)).collect();
     let other = load(MadeUp { slower: 1.2, ..MadeUp::default() }, "slower")?;
     write("seeds.html", &[Variant { name: "seeds".into(), runs: runs? }, Variant::of_run(other)])?;
+    let beside = load(MadeUp { real_link: true, ..MadeUp::default() }, "beside")?;
+    write("real-link.html", &[Variant::of_run(beside)])?;
     Ok(())
 }

@@ -12,6 +12,7 @@ use flowloom_store::workload::{CopyFacts, Lacking, PayloadFacts};
 use crate::loops::Loops;
 use crate::metric::Unit;
 use crate::plausibility::Plausibility;
+use crate::real_link::RealLinkFacts;
 use crate::statistics::Shares;
 use crate::words::{counted, thousands};
 
@@ -78,6 +79,9 @@ pub struct Facts {
     pub of_model: bool,
     /// What the original was; null if the workload has none.
     pub original: Option<Original>,
+    /// The stretch of a real link's counters that the run is shown beside; null of runs without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub real_link: Option<RealLinkFacts>,
     /// When the last event of the run happened, in nanoseconds from its start; null in runs of earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_ns: Option<u64>,

@@ -5,6 +5,7 @@
 //! | `run`, `load`, `facts` | a run's measurements, read from its folder; what run.json says of it |
 //! | `class`, `active`, `arrivals`, `exchanges`, `silent`, `sojourn` | values by kind of connection; active connections over time; traffic in bins; exchanges that did not end; flows that never sent; queue delays |
 //! | `probes` | latency under load |
+//! | `real_link`, `beside_link`, `beside_text` | what a real link carried; beside a run, in numbers; in words |
 //! | `replications` | several seeds in one answer |
 //! | `quantities`, `connections`, `summary`, `text`, `words` | a run in numbers; in words; counts in words |
 //! | `scalars` | a run as numbers with stable names, for sweeps |
@@ -26,6 +27,8 @@
 mod active;
 pub mod answer;
 mod arrivals;
+pub mod beside_link;
+mod beside_text;
 mod class;
 pub mod class_totals;
 mod columns;
@@ -53,6 +56,7 @@ pub mod plausibility;
 pub mod plot;
 mod probes;
 pub mod quantities;
+pub mod real_link;
 pub mod replications;
 mod responses;
 pub mod run;

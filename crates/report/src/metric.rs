@@ -126,6 +126,11 @@ impl Metric {
         }
     }
 
+    /// The throughput of packets from `from`.
+    pub fn throughput(from: LinkSide) -> Metric {
+        if from == LinkSide::Left { Metric::ThroughputFromLeft } else { Metric::ThroughputFromRight }
+    }
+
     /// The side of the link that its packets come from; `None` where it is not about a direction.
     pub fn from(self) -> Option<LinkSide> {
         match self {

@@ -23,6 +23,7 @@ use crate::facts::{Facts, HostFacts};
 use crate::fairness::Fairness;
 use crate::metric::Metric;
 use crate::probes::Probes;
+use crate::real_link::{Beside, RealLink};
 use crate::responses::Responses;
 use crate::silent::Silent;
 use crate::sojourn::SojournTimes;
@@ -166,6 +167,8 @@ pub struct Measurements {
     pub(crate) sojourns: SojournTimes,
     /// Latency under load.
     pub(crate) probes: Probes,
+    /// What the real link carried that the run is shown beside.
+    pub(crate) real_link: RealLink,
     /// Packets of probes that were dropped anywhere, which no other count has.
     pub dropped_probe_packets: u64,
     /// Packets dropped at the monitored link, or lost before the first.
@@ -276,6 +279,7 @@ impl Measurements {
             queues: [Queue::default(), Queue::default()],
             sojourns: SojournTimes::default(),
             probes: Probes::default(),
+            real_link: RealLink::default(),
             dropped_probe_packets: 0,
             drops: BTreeMap::new(),
             dropped_elsewhere: 0,
@@ -483,6 +487,9 @@ impl Measurements {
 
     /// Takes a throughput bin. A bin wider than [`Self::bin`] counts where it starts.
     pub fn throughput(&mut self, row: &ThroughputRow) {
+        if row.point == TrafficPoint::RealLink {
+            return self.real_link.add(row);
+        }
         if row.link > 1 {
             return self.throughput_elsewhere(row);
         }
@@ -498,7 +505,7 @@ impl Measurements {
             }
             // Flows of datagrams have an original too, which no connection tells.
             TrafficPoint::Original => self.has_original |= row.traffic.packets > 0,
-            TrafficPoint::SetAside | TrafficPoint::ReplayMissing => {}
+            TrafficPoint::SetAside | TrafficPoint::ReplayMissing | TrafficPoint::RealLink => {}
         }
         if !self.holds(row.start) {
             return;
@@ -801,6 +808,27 @@ impl Measurements {
         let per_second = 8e9 / self.bin.as_nanos() as f64;
         let series = self.traffic.get(&(TrafficPoint::SetAside, from));
         series.map_or(Vec::new(), |bins| bins.iter().map(|bin| bin.bytes as f64 * per_second).collect())
+    }
+
+    /// What the real link carried from `from` in each bin of [`Self::series`], in bit/s, NaN where that is unknown; empty without a real link,
+    /// and as [`Self::series`] is.
+    pub fn real_link_series(&self, from: LinkSide) -> Vec<f64> {
+        if self.has_clock_jumps() {
+            return Vec::new();
+        }
+        let bins = self.window.1.since(self.window.0).as_nanos() / self.bin.as_nanos();
+        self.real_link.in_bins(from, self.window.0, self.bin, bins as usize)
+    }
+
+    /// Packets from `from` on the real link beside those on the link of the run; `None` if either is not known.
+    pub fn beside_real_link(&self, from: LinkSide) -> Option<Beside> {
+        let mut series = self.series(Metric::throughput(from), Point::Monitor);
+        if series.is_empty() && !self.has_clock_jumps() {
+            // The run carried nothing this way.
+            let bins = self.window.1.since(self.window.0).as_nanos() / self.bin.as_nanos();
+            series = vec![0.0; bins as usize];
+        }
+        self.real_link.beside(from, &series, self.window.0, self.bin)
     }
 
     /// Sampling instants that make one value of [`Self::queue_series`].

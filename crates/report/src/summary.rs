@@ -6,6 +6,7 @@ use flowloom_core::record::QueueFate;
 use flowloom_core::workload::LinkSide;
 use flowloom_store::run_folder::Point;
 
+use crate::beside_link::BesideRealLink;
 use crate::compare::Comparison;
 use crate::connections::Connections;
 use crate::dependence::HurstFit;
@@ -192,6 +193,9 @@ pub struct Summary {
     /// Latency under load, by the kind of probes; left out where none were sent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbesOfKind>,
+    /// A real link beside the run; left out where none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub real_link: Option<BesideRealLink>,
     /// From left to right.
     pub left_to_right: Direction,
     /// From right to left.
@@ -248,6 +252,7 @@ impl Summary {
             active_connections_at_seconds: Quantities::of(&measured.active_at_seconds()),
             active_connections_in_seconds: Quantities::of(&measured.active_in_seconds()),
             probes: ProbesOfKind::of(&measured.probes),
+            real_link: BesideRealLink::of(run),
             left_to_right,
             right_to_left,
             payload_bytes: totals.payload_bytes,

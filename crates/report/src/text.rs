@@ -9,6 +9,7 @@ use flowloom_core::workload::LinkSide;
 use flowloom_store::workload::Lacking;
 
 use crate::answer::{Answer, Distance};
+use crate::beside_text::link_beside;
 use crate::compare::{Basis, Comparison, Difference, Fidelity, Found as RuleFound, Judgement, Outcome};
 use crate::conclusion::Conclusion;
 use crate::directions::Directions;
@@ -43,6 +44,7 @@ pub fn run_text(run: &Run, conclusion: &Conclusion, colour: bool) -> String {
     probes(&mut text, &conclusion.summary.probes);
     queues(&mut text, run, &conclusion.summary);
     links(&mut text, run);
+    text.push_str(&link_beside(run));
     if let Some(live) = &run.facts.live {
         kept_up(&mut text, live);
     }

@@ -36,6 +36,10 @@ pub struct Settings {
     /// Time during which connections start [default: the length of the capture]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Workload")]
     pub duration: Option<Quantity<Duration>>,
+    /// Port of a monitor whose throughput is drawn beside that of the run: its store, and keys of `measure.real-link`:
+    /// "counters,target=core-1,port=ge-0/0/1,from=2026-11-27T10:00"
+    #[arg(long, value_name = "STORE,KEY=VALUE", value_parser = real_link, help_heading = "Results")]
+    pub real_link: Option<Setting>,
     /// Any other key, such as tcp.ecn=on (docs/reference/keys.md); may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Other keys")]
     pub others: Vec<Setting>,
@@ -43,6 +47,10 @@ pub struct Settings {
 
 fn queue(text: &str) -> Result<Setting, String> {
     Setting::of("queue", text)
+}
+
+fn real_link(text: &str) -> Result<Setting, String> {
+    Setting::of("real-link", text)
 }
 
 /// What is taken off a measured wait before it is replayed.
@@ -74,6 +82,7 @@ impl Settings {
         let mut all =
             given.map(|(name, text)| Setting::of(name, &text)).collect::<Result<Vec<_>, _>>().map_err(Error::usage)?;
         all.extend(self.queue.clone());
+        all.extend(self.real_link.clone());
         all.extend(self.others.iter().cloned());
         Ok(all)
     }

@@ -103,6 +103,91 @@ fn a_stretch_of_a_store_loads_a_link_and_a_model() {
     bench.flowloom(&["run", "x.toml", "-o", "q"]).failed(2, &["sources[0].rates", "has no rates in bit/s", "x.toml:9"]);
 }
 
+/// Four minutes of a port at 0.8, 2.4, unknown and 0.4 Mbit/s out, 80 kbit/s in; and a run that sends 1.2 Mbit/s to the right.
+#[test]
+fn a_run_is_shown_beside_what_the_real_link_did() {
+    use flowloom::store::run_folder::{RunFolder, TrafficPoint};
+    use flowloom_testkit::monitor::{MINUTE, START, Store};
+    let bench = Bench::new();
+    let mut store = Store::create(&bench.path("counters"), START);
+    let (out, back) = (store.series("core", "a", "out"), store.series("core", "a", "in"));
+    for (minute, rate) in [(1, 100_000), (2, 300_000), (4, 50_000)] {
+        store.samples(START + minute * MINUTE, MINUTE, &[(out, rate * 60)]);
+    }
+    (1..=4).for_each(|minute| store.samples(START + minute * MINUTE, MINUTE, &[(back, 10_000 * 60)]));
+    drop(store);
+    // Datagrams of 1,000 bytes on the link each 1/150 s.
+    let experiment = "measure.duration = \"240s\"\n[network.bottleneck]\nrate = \"10mbit\"\ndelay = \"5ms\"\n\
+                      [[sources]]\nname = \"x\"\nkind = \"cbr\"\nrate = \"1149600bit\"\npayload = \"958b\"\nrtt = \"20ms\"\n";
+    bench.file("x.toml", experiment.as_bytes());
+    let link = "counters,target=core,port=a,from=2024-10-04T00:00";
+    let found = bench.json(&["run", "x.toml", "-o", "r", "--real-link", link, "--json"]);
+    check("run", &found);
+    let real = &found["real_link"];
+    let direction = |name: &str, which: &str, rate: &str| real[name][which][rate].as_f64().unwrap();
+    let right = |which, rate| direction("left_to_right_bits_per_second", which, rate);
+    assert_eq!((&real["port"], &real["left_to_right"]["unknown_ns"]), (&"a".into(), &MINUTE.into()));
+    assert_eq!(real["left_to_right_bits_per_second"]["known_ns"], 3 * MINUTE);
+    // Of the three minutes that are known: a third each at 0.4, 0.8 and 2.4 Mbit/s.
+    let rates = ["mean", "p50", "p95", "max"].map(|rate| right("real", rate));
+    assert_eq!(rates, [1.2e6, 0.8e6, 2.4e6, 2.4e6]);
+    for rate in ["mean", "p50", "p99", "max"] {
+        assert!((right("run", rate) / 1.2e6 - 1.0).abs() < 0.002, "{real}");
+    }
+    let left = ["mean", "max"].map(|rate| direction("right_to_left_bits_per_second", "real", rate));
+    assert_eq!(left, [8e4; 2]);
+    assert_eq!(direction("right_to_left_bits_per_second", "run", "max"), 0.0);
+    let mut minutes = [0_u64; 4];
+    for row in RunFolder::open(&bench.path("r")).unwrap().throughput().unwrap().map(Result::unwrap) {
+        if row.point == TrafficPoint::RealLink && row.link == 0 {
+            minutes[(row.start.as_nanos() / MINUTE) as usize] += row.traffic.bytes;
+        }
+    }
+    assert_eq!(minutes, [6_000_000, 18_000_000, 0, 3_000_000]);
+    let page = fs::read_to_string(bench.path("r/report.html")).unwrap();
+    for part in
+        ["What the real link did", "\"role\":\"link0\"", "a of core, 2024-10-04T00:00:00Z to 2024-10-04T00:04:00Z"]
+    {
+        assert!(page.contains(part), "{part}");
+    }
+    // At the right end of the bottleneck what goes out goes to the left.
+    bench.flowloom(&["run", "x.toml", "-o", "q", "--real-link", &format!("{link},end=right")]).succeeded();
+    let turned: Value = serde_json::from_slice(&fs::read(bench.path("q/run.json")).unwrap()).unwrap();
+    assert_eq!(turned["real_link"]["right_to_left"]["counter"], "out");
+    // Without the store the report is the same.
+    fs::remove_dir_all(bench.path("counters")).unwrap();
+    bench.flowloom(&["report", "r", "-o", "again.html"]).succeeded();
+    assert!(fs::read_to_string(bench.path("again.html")).unwrap().contains("What the real link did"));
+    bench
+        .flowloom(&["run", "x.toml", "-o", "p", "--real-link", link])
+        .failed(2, &["measure.real-link.store", "cannot be read"]);
+}
+
+#[test]
+fn a_real_link_must_be_in_its_store_and_have_a_time() {
+    use flowloom_testkit::monitor::{MINUTE, START, Store};
+    let bench = Bench::new();
+    let mut store = Store::create(&bench.path("counters"), START);
+    let out = store.series("core", "a", "out");
+    store.series("core", "b", "in-drops");
+    store.samples(START + MINUTE, MINUTE, &[(out, 600)]);
+    drop(store);
+    bench.file("x.toml", b"measure.duration = \"1s\"\n[[sources]]\nname = \"x\"\nkind = \"bulk\"\nrtt = \"20ms\"\n");
+    let refused = |link: &str, parts: &[&str]| {
+        bench.flowloom(&["run", "x.toml", "-o", "r", "--real-link", link]).failed(2, parts);
+    };
+    refused("counters,target=cor,port=a", &["measure.real-link.target of \"cor\" is not in"]);
+    refused("counters,target=core,port=c", &["measure.real-link.port of \"c\" is not in"]);
+    refused("counters,target=core,port=b", &["has no counters in and out"]);
+    refused("counters,target=core,port=a,in=x", &["measure.real-link.in of \"x\" is no counter of this port"]);
+    refused("counters,target=core,port=a", &["measure.real-link.from is missing"]);
+    refused("counters,target=core,port=a,from=now", &["measure.real-link.from of \"now\" is no time"]);
+    refused("counters,target=core,port=a,from=2024-10-05", &["has no rate that is known", "2024-10-05T00:00:00Z"]);
+    refused("counters,port=a", &["target"]);
+    refused("counters,target=core,port=a,port=b", &["port is given twice"]);
+    assert!(!bench.path("r").exists());
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "another process is waited for")]
 fn a_monitor_collects_until_it_is_told_to_end() {

@@ -18,6 +18,7 @@ use flowloom_sim::keys::{Network, Shape};
 
 use super::live::Live;
 use super::probe::{PROBE, Probe};
+use super::real_link::RealLinkKeys;
 use super::sources::{Source, TcpTrace, WORKLOAD};
 use super::sweep::Sweep;
 use super::vary::Vary;
@@ -102,6 +103,9 @@ pub struct Measure {
     /// How Hurst parameters are estimated; default: over octaves that are chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hurst: Option<HurstKeys>,
+    /// Port of a monitor whose throughput is drawn beside that of the bottleneck; default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub real_link: Option<RealLinkKeys>,
 }
 
 /// `measure.hurst`
@@ -155,6 +159,7 @@ impl Default for Measure {
             monitor: Vec::new(),
             tcp_trace: TcpTrace::default(),
             hurst: None,
+            real_link: None,
         }
     }
 }
@@ -240,6 +245,7 @@ impl Measure {
             wrong("window", format!("[{start}, {end}] ends after the run, which lasts {duration} (measure.duration)"));
         }
         found.extend(self.hurst.iter().flat_map(HurstKeys::problems));
+        found.extend(self.real_link.iter().flat_map(RealLinkKeys::problems));
         if self.throughput_every.value >= LEAST_EVERY {
             found.extend(self.check_bins(self.longest_window()).err());
         }

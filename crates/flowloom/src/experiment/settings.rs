@@ -14,7 +14,7 @@ use super::schema::schema;
 use crate::error::{Error, nearest};
 
 /// Keys with names of their own, as `--set rate=105%` and `--rate 105%` have it.
-pub const SHORT_NAMES: [(&str, &str); 11] = [
+pub const SHORT_NAMES: [(&str, &str); 12] = [
     ("rate", "network.bottleneck.rate"),
     ("delay", "network.bottleneck.delay"),
     (QUEUE, QUEUE_KEY),
@@ -26,13 +26,17 @@ pub const SHORT_NAMES: [(&str, &str); 11] = [
     ("duration", "measure.duration"),
     ("seeds", "run.seeds"),
     ("vary", "run.vary"),
+    (REAL_LINK, REAL_LINK_KEY),
 ];
 
 const QUEUE: &str = "queue";
 const QUEUE_KEY: &str = "network.bottleneck.queue";
 
+const REAL_LINK: &str = "real-link";
+const REAL_LINK_KEY: &str = "measure.real-link";
+
 /// Keys whose values may name files.
-const NAMING: [&str; 4] = ["title", "workload.source", "workload.model", "network.bottleneck.trace"];
+const NAMING: [&str; 5] = ["title", "workload.source", "workload.model", "network.bottleneck.trace", REAL_LINK_KEY];
 
 /// Disciplines as `tc` calls them, where that is another word than ours, and the limit that they have there.
 const OF_TC: [(&str, QueueKind, Option<&str>); 6] = [
@@ -59,13 +63,17 @@ impl Setting {
     /// The value `text` of the key that is called `short` (see [`SHORT_NAMES`]), as the option `--short text` has it.
     ///
     /// # Errors
-    /// What is wrong with the text of a queue.
+    /// What is wrong with the text of a queue, or of a real link.
     ///
     /// # Panics
     /// No key is called so.
     pub fn of(short: &str, text: &str) -> Result<Setting, String> {
         let (short, key) = *SHORT_NAMES.iter().find(|(name, _)| *name == short).unwrap_or_else(|| panic!("{short}"));
-        let values = if short == QUEUE { queue(text)? } else { vec![(key.to_owned(), text.to_owned())] };
+        let values = match short {
+            QUEUE => queue(text)?,
+            REAL_LINK => real_link(text)?,
+            _ => vec![(key.to_owned(), text.to_owned())],
+        };
         Ok(Setting { words: [format!("--{short}"), text.to_owned()], given: None, values })
     }
 
@@ -88,6 +96,7 @@ impl Setting {
         let is_name = |key: &str| is_of_rates(key) || NAMING.iter().any(|named| is_in(named, key) || is_in(key, named));
         let [_, value] = &self.words;
         match value.split_once('=') {
+            _ if self.words[0] == format!("--{REAL_LINK}") => "NAME".to_owned(),
             Some((key, _)) if self.keys().any(is_name) => format!("{key}=NAME"),
             _ => value.clone(),
         }
@@ -133,6 +142,7 @@ impl FromStr for Setting {
         let values = match key {
             _ if is_short => Setting::of(key, value)?.values,
             QUEUE_KEY if !value.starts_with('{') => queue(value.trim_matches('"'))?,
+            REAL_LINK_KEY if !value.starts_with('{') => real_link(value)?,
             _ => vec![(key.to_owned(), value.to_owned())],
         };
         Ok(Setting { words: ["--set".to_owned(), format!("{key}={value}")], given: None, values })
@@ -181,6 +191,24 @@ fn queue(text: &str) -> Result<Vec<(String, String)>, String> {
     }
     keys.insert("kind".to_owned(), kind.into());
     Ok(vec![(QUEUE_KEY.to_owned(), inline(&keys))])
+}
+
+/// A real link in a few words: the store of a monitor, and keys behind it with commas: `counters,target=core-1,port=ge-0/0/1`.
+fn real_link(text: &str) -> Result<Vec<(String, String)>, String> {
+    let mut keys = Table::new();
+    for part in text.split(',').map(str::trim) {
+        let (key, value) = match part.split_once('=') {
+            Some((key, value)) => (key.trim(), value.trim().trim_matches('"')),
+            None => ("store", part),
+        };
+        if value.is_empty() {
+            return Err("write a store, a target and a port: counters,target=core-1,port=ge-0/0/1".to_owned());
+        }
+        if keys.insert(key.to_owned(), Value::String(value.to_owned())).is_some() {
+            return Err(format!("{key} is given twice"));
+        }
+    }
+    Ok(vec![(REAL_LINK_KEY.to_owned(), inline(&keys))])
 }
 
 /// A table in one line.

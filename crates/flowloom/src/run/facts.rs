@@ -130,6 +130,8 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         classes,
         topology: Some(topology),
         live: observed.zip(live.as_ref()).map(|(observed, options)| live::facts(observed, options)),
+        // It was recorded when the folder was begun.
+        real_link: None,
     }
 }
 

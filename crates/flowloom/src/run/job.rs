@@ -11,6 +11,7 @@ use flowloom_core::record::Series;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::LinkSide;
 use flowloom_live::{Observed, Problem};
+use flowloom_report::real_link::RealLinkFacts;
 use flowloom_report::{Accounted, Conclusion, Facts, Run};
 use flowloom_sim::Config;
 use flowloom_store::run_folder::{
@@ -28,6 +29,7 @@ use crate::run::facts::{described, facts, host};
 use crate::run::hosts::clock_note;
 use crate::run::intervals::Intervals;
 use crate::run::options::Driver;
+use crate::run::real_link::RealLink;
 use crate::run::recording::{LinkCapture, Recording};
 use crate::run::setup::{Prepared, Setup};
 use crate::run::watch::Watch;
@@ -215,7 +217,7 @@ impl<'a> Job<'a> {
         let config = Config { seed, results, record_packets: !plan.captured.is_empty(), ..config.clone() };
         let (replayed, evened) = senders.datagrams(source.vectors()?, &config).map_err(Error::of)?;
         let config = Config { datagrams: [flows.datagrams, replayed].concat(), ..config };
-        let writer = self.begin_folder(target, source, &config)?;
+        let (writer, real_link) = self.begin_folder(target, source, &config)?;
         writer.folder().clone_into(folder);
         let mut reader = source.vectors()?;
         let captures = plan.captured.iter().map(|pair| LinkCapture::create(&writer, pair));
@@ -253,7 +255,7 @@ impl<'a> Job<'a> {
             let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
             *locked(&self.guest) = Some(code as u8);
         }
-        let facts = facts(&self.setup, &config, &driven);
+        let facts = Facts { real_link, ..facts(&self.setup, &config, &driven) };
         let made = complete(writer, driven.observed.as_ref(), facts, target, stopwatch, self.setup.stand_alone, watch)?;
         if driven.observed.is_some() {
             *locked(&self.observed) = driven.observed;
@@ -261,8 +263,13 @@ impl<'a> Job<'a> {
         Ok(made)
     }
 
-    /// A run folder with all that is known before the run: the original's packets over time.
-    fn begin_folder(&self, target: &Path, source: &Source, config: &Config) -> Result<RunWriter, Error> {
+    /// A run folder with all that is known before the run: the original's packets over time, and what a real link carried.
+    fn begin_folder(
+        &self,
+        target: &Path,
+        source: &Source,
+        config: &Config,
+    ) -> Result<(RunWriter, Option<RealLinkFacts>), Error> {
         let Setup { plan, options, senders, .. } = self.setup;
         let shift = plan.experiment.workload.prefill().shift();
         let length = Duration::from_nanos(source.facts.capture.duration_ns);
@@ -283,7 +290,11 @@ impl<'a> Job<'a> {
                 writer.original_traffic(point, from, &later(&series, shift)).map_err(Error::of)?;
             }
         }
-        Ok(writer)
+        let begin_ns = source.facts.capture.first_packet_unix_ns.map(|first| first + shift.as_nanos());
+        let (window, is_nameless) = (self.setup.window(config.seed), self.setup.options.capture.anonymize);
+        let record = |link: &RealLink| link.record(&mut writer, &window, begin_ns, is_nameless);
+        let real_link = plan.real_link.as_ref().map(record).transpose().map_err(|error| plan.located(error))?;
+        Ok((writer, real_link))
     }
 }
 

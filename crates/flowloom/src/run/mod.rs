@@ -15,6 +15,7 @@
 //! | `drive` | one run through its driver |
 //! | `recording`, `intervals`, `cut` | what is kept, told and counted while it goes on |
 //! | `watch`, `serve` | how it goes on: observed each second; as metrics |
+//! | `real_link` | the real link that it is shown beside |
 //! | `facts`, `plausibility`, `command_line` | what `run.json` says beside the measurements |
 //!
 //! `needs` works out what a run would need, without running it.
@@ -36,6 +37,7 @@ mod options;
 pub(crate) mod pipeline;
 pub(crate) mod plan;
 mod plausibility;
+mod real_link;
 mod recording;
 mod senders;
 pub(crate) mod serve;

@@ -17,6 +17,7 @@ use crate::experiment::{Experiment, Pair, Quantity, Source, given_by};
 use crate::input::{self, Kind};
 use crate::results::is_sweep;
 use crate::run::options::{Driver, RunOptions};
+use crate::run::real_link::RealLink;
 use crate::workload::source::file_name;
 
 /// Everything resolved but the workload's own facts.
@@ -39,6 +40,8 @@ pub struct Plan {
     pub traces: Option<[Arc<Trace>; 2]>,
     /// Of each source, what its flows send, if that follows a file of rates.
     pub runs: Vec<Option<Arc<[Run]>>>,
+    /// The real link that its runs are shown beside.
+    pub real_link: Option<RealLink>,
     /// Links whose packets are captured.
     pub captured: Vec<Pair>,
 }
@@ -97,6 +100,8 @@ impl Plan {
         // What is wrong with both is told at once.
         let traces = traces(&experiment, interrupt).map_err(|error| located(error, file));
         let runs = runs(&experiment, interrupt).map_err(|error| located(error, file));
+        let real_link = experiment.measure.real_link.as_ref().map(RealLink::find).transpose();
+        let real_link = real_link.map_err(|error| located(error, file));
         let sources = match sources(&mut experiment, inputs, is_stated, file.filter(|_| !is_given), options) {
             Ok(sources) => sources,
             Err(error) => return Err(error.and(traces.err())),
@@ -135,7 +140,7 @@ impl Plan {
             return Err(located(error, file));
         }
         let captured = captured(options.pcap.as_deref(), &mut experiment)?;
-        let (traces, runs) = (traces?, runs?);
+        let (traces, runs, real_link) = (traces?, runs?, real_link?);
         let stem = match inputs.first().or(sources.first()) {
             Some(first) if !options.capture.anonymize => stem(first),
             _ => "run".to_owned(),
@@ -159,6 +164,7 @@ impl Plan {
             target,
             traces,
             runs,
+            real_link,
             captured,
         })
     }

@@ -63,7 +63,7 @@ impl Axis {
 /// Which line it is wherever it is drawn: one role has one colour, one pattern and one marker on the whole page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Role {
-    /// `original`, `run0`... or `aside`: what buttons hide by.
+    /// `original`, `run0`..., `link0`... or `aside`: what buttons hide by.
     #[serde(rename = "role")]
     pub name: String,
     /// What decides how it looks, for the style sheet.
@@ -79,6 +79,11 @@ impl Role {
     /// Of what the original carried and nothing replays.
     pub(crate) fn aside() -> Role {
         Role { name: "aside".to_owned(), class: "aside".to_owned() }
+    }
+
+    /// Of a real link: dashed, in the colour of words.
+    pub(crate) fn real_link(index: usize) -> Role {
+        Role { name: format!("link{index}"), class: format!("link dash{}", 1 + index % 5) }
     }
 
     /// Of run `index`: six colours and six patterns, which make 36 looks.

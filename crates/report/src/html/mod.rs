@@ -24,6 +24,7 @@ mod plausibility;
 mod probes;
 mod provenance;
 mod queues;
+mod real_link;
 mod reproduction;
 pub(crate) mod scaling;
 mod senders;

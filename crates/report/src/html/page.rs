@@ -30,12 +30,14 @@ pub(super) fn page(
     let runs = shown.runs();
     let title = title.map_or_else(|| default_title(shown), str::to_owned);
     let lines: Vec<(Role, String)> = sources.iter().map(|source| (source.role.clone(), source.name.clone())).collect();
+    let pictured = [&lines[..], &super::real_link::lines(shown.variants)].concat();
     let body = html! {
         (header(&title, shown, &runs, answer, summaries, !grids.is_empty()))
         main {
             (super::answer::section(shown, answer, &lines))
             (super::trust::section(shown, &runs, answer, summaries))
-            (super::pictures::section(&lines, figures, grids))
+            (super::pictures::section(&pictured, figures, grids))
+            (super::real_link::section(shown))
             (super::breakdown::section(shown))
             (super::probes::section(shown))
             (super::queues::section(shown))
@@ -110,11 +112,13 @@ fn header(
     let senders = super::senders::is_needed(shown);
     let queues = super::queues::is_needed(shown);
     let probes = super::probes::is_needed(shown);
+    let real_link = super::real_link::is_needed(shown);
     let sections = [
         ("answer", "Answer"),
         ("trust", "Can I trust it"),
         ("pictures", "Pictures"),
         ("multiples", "Small multiples"),
+        ("real-link", "What the real link did"),
         ("breakdowns", "Breakdowns"),
         ("probes", "Latency under load"),
         ("queues", "Queue delay, loss and marks"),
@@ -124,6 +128,7 @@ fn header(
     ]
     .into_iter()
     .filter(|(anchor, _)| probes || *anchor != "probes")
+    .filter(|(anchor, _)| real_link || *anchor != "real-link")
     .filter(|(anchor, _)| queues || *anchor != "queues")
     .filter(|(anchor, _)| network || *anchor != "network")
     .filter(|(anchor, _)| senders || *anchor != "senders")

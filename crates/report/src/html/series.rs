@@ -5,6 +5,7 @@ use flowloom_store::run_folder::Point;
 
 use super::figure::{Figure, Line, Number, Points, Role, Table, numbers};
 use super::figures::Source;
+use super::real_link::{self, Drawn};
 use crate::metric::Metric;
 use crate::run::Measurements;
 use crate::statistics::{mean_of_known, thin_series};
@@ -60,7 +61,16 @@ fn values_of(metric: Metric, measured: &Measurements, point: Point) -> Vec<f64> 
 
 /// Fills in lines and table of `metric` over time.
 pub(super) fn add(figure: &mut Figure, metric: Metric, sources: &[&Source<'_>]) {
-    let all: Vec<Series> = sources.iter().map(|source| series_of(metric, source)).collect();
+    let mut all: Vec<Series> = sources.iter().map(|source| series_of(metric, source)).collect();
+    let links = real_link::drawn(metric, sources.iter().map(|source| source.variant));
+    all.extend(links.into_iter().map(|Drawn { name, role, start, width, values }| Series {
+        name,
+        role,
+        start,
+        width,
+        values,
+        spread: None,
+    }));
     // One axis has one beginning and one width of bins.
     let place = |series: &Series| (series.start.to_bits(), series.width.to_bits());
     let of_first = all.first().map(place);

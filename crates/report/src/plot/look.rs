@@ -41,10 +41,14 @@ fn parts(role: &Role) -> (&str, usize) {
     (colour, pattern.unwrap_or(0))
 }
 
-/// The colour of a role; what was set aside has that of the original.
+/// The colour of a role; what was set aside has that of the original, and a real link that of words.
 pub(super) fn colour(role: &Role) -> Colour {
     let (name, _) = parts(role);
-    light(if name == "aside" { "original" } else { name })
+    light(match name {
+        "aside" => "original",
+        "link" => "ink",
+        name => name,
+    })
 }
 
 /// The line of a role.

@@ -47,6 +47,8 @@ pub enum TrafficPoint {
     ReplayCarried,
     /// The part of those that stands in for bytes that the capture lacks, and that no comparison counts (methods M.8).
     ReplayMissing,
+    /// What a monitor counted at the real link that the run is shown beside (methods C.12).
+    RealLink,
 }
 
 impl Text for TrafficPoint {
@@ -56,6 +58,7 @@ impl Text for TrafficPoint {
         ("replay-offered", TrafficPoint::ReplayOffered),
         ("replay-carried", TrafficPoint::ReplayCarried),
         ("replay-missing", TrafficPoint::ReplayMissing),
+        ("real-link", TrafficPoint::RealLink),
     ];
 }
 

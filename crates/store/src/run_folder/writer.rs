@@ -228,6 +228,29 @@ impl RunWriter {
         })
     }
 
+    /// Records what a real link carried from `from`, by time: the start of each interval, its width, and the bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError::Write`] if the table cannot grow.
+    pub fn real_link(
+        &mut self,
+        from: LinkSide,
+        intervals: impl IntoIterator<Item = (Time, Duration, u64)>,
+    ) -> Result<(), RunFolderError> {
+        let mut written = 0;
+        let result = self.write(|tables| {
+            intervals.into_iter().try_for_each(|(start, width, bytes)| {
+                let (point, link) = (TrafficPoint::RealLink, from as u16);
+                let traffic = Traffic { bytes, ..Traffic::default() };
+                written += 1;
+                tables.throughput.write(ThroughputRow { point, link, from, start, width, traffic })
+            })
+        });
+        self.original_bins += written;
+        result
+    }
+
     /// Records how late something of a live run was.
     ///
     /// # Errors

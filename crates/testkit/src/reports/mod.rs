@@ -14,8 +14,12 @@ use flowloom_core::workload::{
     Adu, Close, ConnectionVector, Endpoint, Evidence, InitiatorRule, LinkSide, Pattern, PerSide, Repeated, Segments,
     Side, Span,
 };
+use flowloom_report::real_link::{CountedFacts, RealLinkFacts};
 use flowloom_report::{Facts, HostFacts, Original};
+use flowloom_store::monitor::SECOND;
 use flowloom_store::run_folder::{RunFolder, RunOptions, RunWriter, TrafficPoint};
+
+use crate::monitor::START;
 
 /// A run to make up.
 pub struct MadeUp {
@@ -35,6 +39,8 @@ pub struct MadeUp {
     pub unfinished: u64,
     /// Packets that the link lost without a record.
     pub vanished: u64,
+    /// Whether it is shown beside a real link, whose counters were read every 5 s, and not from 40 s to 60 s.
+    pub real_link: bool,
     /// What `run.json` says beside what follows from the above.
     pub facts: Facts,
 }
@@ -70,6 +76,7 @@ impl Default for MadeUp {
             queues: true,
             unfinished: 0,
             vanished: 0,
+            real_link: false,
             facts,
         }
     }
@@ -123,6 +130,7 @@ impl MadeUp {
         }
         self.link(&mut writer, &traffic);
         let mut facts = self.facts.clone();
+        facts.real_link = self.real_link.then(|| self.real_link(&mut writer));
         facts.window_ns = Some([0, end.as_nanos()]);
         facts.original = self.original.then(|| Original {
             packets: 182_582,
@@ -237,6 +245,32 @@ impl MadeUp {
             t_close: Some(Duration::from_millis(20)),
             adus,
             ..ConnectionVector::default()
+        }
+    }
+
+    /// 2 Mbit/s one way and 8 Mbit/s the other, more and less by turns.
+    fn real_link(&self, writer: &mut RunWriter) -> RealLinkFacts {
+        let starts = || (0..self.seconds / 5).map(|number| 5 * number).filter(|start| !(40..60).contains(start));
+        for (from, megabits) in [(LinkSide::Left, 2), (LinkSide::Right, 8)] {
+            let interval = |start: u64| {
+                let bytes = megabits * 625_000 * (2 + start % 4) / 3;
+                (Time::ZERO + Duration::from_secs(start), Duration::from_secs(5), bytes)
+            };
+            writer.real_link(from, starts().map(interval)).unwrap();
+        }
+        let counted = |counter: &str| CountedFacts {
+            counter: counter.into(),
+            unit: "octets".into(),
+            interval_ns: 5_000_000_000,
+            unknown_ns: 20_000_000_000,
+        };
+        RealLinkFacts {
+            target: "core-1".into(),
+            port: "ge-0/0/1".into(),
+            from_ns: START,
+            to_ns: START + self.seconds * SECOND,
+            left_to_right: Some(counted("out")),
+            right_to_left: Some(counted("in")),
         }
     }
 

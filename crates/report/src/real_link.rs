@@ -1,0 +1,272 @@
+//! What a real link carried, as a monitor counted it, beside what a run carried (methods C.12).
+//!
+//! The intervals of a monitor are wider than the bins of a run. In pictures its rate holds for the whole interval; in tables the run is
+//! averaged over the same intervals, since wide bins have other percentiles than narrow ones.
+
+use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::LinkSide;
+use flowloom_store::monitor::utc_text;
+use flowloom_store::run_folder::ThroughputRow;
+use serde::{Deserialize, Serialize};
+
+use crate::metric::Unit;
+
+/// Which real link a run is shown beside: a port of a monitor, and a stretch of its store.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RealLinkFacts {
+    /// The target that was monitored; empty if names were left out.
+    pub target: String,
+    /// Its port.
+    pub port: String,
+    /// The beginning of the stretch, in nanoseconds since 1970 UTC: it stands at the beginning of the window.
+    pub from_ns: u64,
+    /// Its end.
+    pub to_ns: u64,
+    /// What stands for the direction from left to right; null if nothing was counted.
+    pub left_to_right: Option<CountedFacts>,
+    /// The same from right to left.
+    pub right_to_left: Option<CountedFacts>,
+}
+
+/// A counter of the real link.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CountedFacts {
+    /// Its name.
+    pub counter: String,
+    /// What it counts: octets, or cells of 53 bytes.
+    pub unit: String,
+    /// How often it was read, in nanoseconds.
+    pub interval_ns: u64,
+    /// For how much of the stretch the rate is unknown, in nanoseconds.
+    pub unknown_ns: u64,
+}
+
+impl RealLinkFacts {
+    /// The counter of packets from `from`.
+    pub fn counted(&self, from: LinkSide) -> Option<&CountedFacts> {
+        match from {
+            LinkSide::Left => self.left_to_right.as_ref(),
+            LinkSide::Right => self.right_to_left.as_ref(),
+        }
+    }
+
+    /// Which it is and when, in words: `ge-0/0/1 of core-1, 2026-11-27T10:00:00Z to 2026-11-27T11:00:00Z`.
+    pub fn words(&self) -> String {
+        let (from, to) = (utc_text(self.from_ns), utc_text(self.to_ns));
+        match (self.port.is_empty(), self.target.is_empty()) {
+            (true, true) => format!("{from} to {to}"),
+            (true, false) => format!("{}, {from} to {to}", self.target),
+            _ => format!("{} of {}, {from} to {to}", self.port, self.target),
+        }
+    }
+}
+
+/// What was counted between two answers of the monitored device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Interval {
+    start: Time,
+    width: Duration,
+    bytes: u64,
+}
+
+impl Interval {
+    fn end(&self) -> Time {
+        self.start + self.width
+    }
+
+    /// In bit/s.
+    fn rate(&self) -> f64 {
+        self.bytes as f64 * 8e9 / self.width.as_nanos() as f64
+    }
+
+    /// How much of it lies from `start` until `end`, in nanoseconds.
+    fn within(&self, start: u64, end: u64) -> u64 {
+        self.end().as_nanos().min(end).saturating_sub(self.start.as_nanos().max(start))
+    }
+}
+
+/// What the tables of a run say of the real link, by direction and in the order of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RealLink {
+    counted: [Vec<Interval>; 2],
+}
+
+/// Rates over some intervals, in bit/s: the mean, and the least rates that are not exceeded in so much of the time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Rates {
+    /// The mean over the time.
+    pub mean: f64,
+    /// Not exceeded in half of the time.
+    pub p50: f64,
+    /// In 95 % of it.
+    pub p95: f64,
+    /// In 99 % of it.
+    pub p99: f64,
+    /// The greatest.
+    pub max: f64,
+}
+
+impl Rates {
+    /// Of rates and for how long each held; `None` of none.
+    fn of(held: impl Iterator<Item = (f64, u64)>) -> Option<Rates> {
+        let mut held: Vec<(f64, u64)> = held.filter(|(_, nanos)| *nanos > 0).collect();
+        held.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (greatest, _) = held.last().copied()?;
+        let whole: u64 = held.iter().map(|(_, nanos)| nanos).sum();
+        let mean = held.iter().map(|(rate, nanos)| rate * *nanos as f64).sum::<f64>() / whole as f64;
+        let not_exceeded = |percent: u64| {
+            let wanted = (u128::from(whole) * u128::from(percent)).div_ceil(100);
+            let mut passed = 0_u128;
+            let reaches = |(_, nanos): &&(f64, u64)| {
+                passed += u128::from(*nanos);
+                passed >= wanted
+            };
+            held.iter().find(reaches).map_or(greatest, |(rate, _)| *rate)
+        };
+        Some(Rates { mean, p50: not_exceeded(50), p95: not_exceeded(95), p99: not_exceeded(99), max: greatest })
+    }
+
+    /// Its numbers in their order, as text.
+    pub(crate) fn shown(&self) -> [String; 5] {
+        [self.mean, self.p50, self.p95, self.p99, self.max].map(|rate| Unit::Rate.show(rate))
+    }
+}
+
+/// A direction of the real link beside that of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Beside {
+    /// Intervals of the monitor within the window.
+    pub intervals: usize,
+    /// How long they are together, in nanoseconds.
+    pub known_ns: u64,
+    /// What the real link carried in them.
+    pub real: Rates,
+    /// What the link of the run carried in the same intervals.
+    pub run: Rates,
+}
+
+impl RealLink {
+    /// Takes a row; those of a direction come in the order of time.
+    pub(crate) fn add(&mut self, row: &ThroughputRow) {
+        if row.width > Duration::ZERO {
+            let interval = Interval { start: row.start, width: row.width, bytes: row.traffic.bytes };
+            self.counted[row.from as usize].push(interval);
+        }
+    }
+
+    /// Rates of packets from `from` in bins, in bit/s: in each its mean over the time that is known, NaN where nothing is. Empty if nothing is
+    /// known of any.
+    pub(crate) fn in_bins(&self, from: LinkSide, start: Time, bin: Duration, bins: usize) -> Vec<f64> {
+        let mut sums = vec![(0.0_f64, 0_u64); bins];
+        for interval in &self.counted[from as usize] {
+            let place = |time: Time| (time.since(start).as_nanos() / bin.as_nanos().max(1)) as usize;
+            for at in place(interval.start)..=place(interval.end()).min(bins.saturating_sub(1)) {
+                let begin = start.as_nanos() + bin.as_nanos() * at as u64;
+                let nanos = interval.within(begin, begin + bin.as_nanos());
+                if let Some((sum, known)) = sums.get_mut(at) {
+                    *sum += interval.rate() * nanos as f64;
+                    *known += nanos;
+                }
+            }
+        }
+        if sums.iter().all(|(_, known)| *known == 0) {
+            return Vec::new();
+        }
+        sums.into_iter().map(|(sum, known)| if known > 0 { sum / known as f64 } else { f64::NAN }).collect()
+    }
+
+    /// The intervals of `from` beside `series`, the rates of the run in bins of `bin` from `start` on: the parts of them that both know.
+    pub(crate) fn beside(&self, from: LinkSide, series: &[f64], start: Time, bin: Duration) -> Option<Beside> {
+        let (first, width) = (start.as_nanos(), bin.as_nanos().max(1));
+        let last = first + width * series.len() as u64;
+        let inside: Vec<(&Interval, u64)> = (self.counted[from as usize].iter())
+            .map(|interval| (interval, interval.within(first, last)))
+            .filter(|(_, nanos)| *nanos > 0)
+            .collect();
+        let of_run = |(interval, nanos): &(&Interval, u64)| {
+            let (begin, end) = (interval.start.as_nanos().max(first), interval.end().as_nanos().min(last));
+            let bins = (begin - first) / width..=(end - 1 - first) / width;
+            let carried: f64 = bins
+                .map(|at| series[at as usize] * interval.within(first + at * width, first + (at + 1) * width) as f64)
+                .sum();
+            (carried / *nanos as f64, *nanos)
+        };
+        Some(Beside {
+            intervals: inside.len(),
+            known_ns: inside.iter().map(|(_, nanos)| nanos).sum(),
+            real: Rates::of(inside.iter().map(|(interval, nanos)| (interval.rate(), *nanos)))?,
+            run: Rates::of(inside.iter().map(of_run))?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flowloom_core::record::Traffic;
+    use flowloom_store::run_folder::TrafficPoint;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn link(intervals: &[(u64, u64, u64)]) -> RealLink {
+        let mut link = RealLink::default();
+        for &(start, seconds, bytes) in intervals {
+            link.add(&ThroughputRow {
+                point: TrafficPoint::RealLink,
+                link: 0,
+                from: LinkSide::Left,
+                start: Time::ZERO + SECOND * start,
+                width: SECOND * seconds,
+                traffic: Traffic { packets: 0, bytes, payload_bytes: 0 },
+            });
+        }
+        link
+    }
+
+    #[test]
+    fn an_interval_holds_in_all_bins_that_it_covers() {
+        // 8 bit/s for 3 s, a second of nothing known, 16 bit/s for 2 s; the window begins at 1 s, bins are of 2 s.
+        let link = link(&[(0, 3, 3), (4, 2, 4)]);
+        let found = link.in_bins(LinkSide::Left, Time::ZERO + SECOND, SECOND * 2, 3);
+        assert_eq!(found[..2], [8.0, 16.0]);
+        assert_eq!(found[2], 16.0);
+        let fine = link.in_bins(LinkSide::Left, Time::ZERO, SECOND, 7);
+        assert!(fine[3].is_nan() && fine[6].is_nan(), "{fine:?}");
+        assert_eq!([fine[0], fine[2], fine[4], fine[5]], [8.0, 8.0, 16.0, 16.0]);
+        assert_eq!(link.in_bins(LinkSide::Right, Time::ZERO, SECOND, 7), Vec::<f64>::new());
+    }
+
+    #[test]
+    fn a_run_is_averaged_over_the_intervals_of_the_monitor() {
+        // The run: 0, 10, 20, 30, 40, 50 bit/s in seconds; intervals from 1 to 3 and from 3.5 on, of which the last lies half behind it.
+        let series = [0.0, 10.0, 20.0, 30.0, 40.0, 50.0];
+        let mut link = link(&[(1, 2, 5)]);
+        link.counted[0].push(Interval {
+            start: Time::from_nanos(3_500_000_000),
+            width: Duration::from_millis(5_000),
+            bytes: 50,
+        });
+        let found = link.beside(LinkSide::Left, &series, Time::ZERO, SECOND).unwrap();
+        assert_eq!((found.intervals, found.known_ns), (2, 4_500_000_000));
+        // 20 bit/s for 2 s and 80 bit/s for 2.5 s.
+        assert_eq!([found.real.p50, found.real.p95, found.real.max], [80.0; 3]);
+        assert!((found.real.mean - (20.0 * 2.0 + 80.0 * 2.5) / 4.5).abs() < 1e-9);
+        // 15 in the first; 0.5 s at 30, 1 s at 40, 1 s at 50 in the second.
+        let second = (15.0 + 40.0 + 50.0) / 2.5;
+        assert_eq!(found.run.max, second);
+        assert!((found.run.mean - (15.0 * 2.0 + second * 2.5) / 4.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn percentiles_are_of_time() {
+        // 1 bit/s for 94 s, 2 for 2 s, 3 for 3 s, 4 for 1 s.
+        let held = [(3.0, 3), (1.0, 94), (4.0, 1), (2.0, 2)];
+        let found = Rates::of(held.into_iter()).unwrap();
+        assert_eq!([found.p50, found.p95, found.p99, found.max], [1.0, 2.0, 3.0, 4.0]);
+        assert!((found.mean - (94.0 + 4.0 + 9.0 + 4.0) / 100.0).abs() < 1e-12);
+        assert_eq!(Rates::of(std::iter::empty()), None);
+    }
+}
