@@ -13,7 +13,7 @@ use flowloom::units::Rate;
 
 use flowloom::experiment::{Quantity, Vary};
 use flowloom::input::Kind;
-use flowloom::{Driver, HostOptions, LiveCapture};
+use flowloom::{Driver, HostOptions, LiveCapture, Rotation};
 
 mod compare;
 mod fit;
@@ -494,12 +494,23 @@ pub struct Live {
     /// Capture only this host's own packets, broadcast and multicast
     #[arg(long, requires = "interface", conflicts_with = "captures")]
     pub no_promiscuous: bool,
+    /// Write a workload for each time of this length, such as 1h, into the folder that -o names, until Ctrl-C or --duration
+    #[arg(long, value_name = "TIME", requires = "interface", conflicts_with_all = ["captures", "packets", "force"], allow_hyphen_values = true)]
+    pub rotate: Option<Duration>,
+    /// Keep the last N workloads of the interface in the folder, and delete older ones [default: all]
+    #[arg(long, value_name = "N", requires = "rotate", allow_negative_numbers = true)]
+    pub keep: Option<std::num::NonZeroU32>,
 }
 
 impl Live {
     /// As the library takes it.
     pub fn options(&self) -> LiveCapture {
         LiveCapture { duration: self.duration, packets: self.packets, no_promiscuous: self.no_promiscuous }
+    }
+
+    /// How the interface is captured into one workload after another, if it is.
+    pub fn rotation(&self) -> Option<Rotation> {
+        Some(Rotation { every: self.rotate?, keep: self.keep })
     }
 }
 
@@ -512,7 +523,7 @@ pub struct Extract {
     /// Capturing instead
     #[command(flatten)]
     pub live: Live,
-    /// Workload file to write
+    /// Workload file to write; with --rotate the folder for workloads
     #[arg(short, long, value_name = "W.parquet", help_heading = "Input and output")]
     pub output: PathBuf,
     /// Replace the output if it exists

@@ -10,7 +10,7 @@
 //! | `error`, `warning`, `finding` | what goes wrong, what is doubtful |
 //! | `experiment` | experiment files: `keys` has the whole, a file each the larger tables; `schema` checks keys, `set` changes one, `diagnosis` finds where an error is |
 //! | `input` | what a path holds |
-//! | `extract`, `extraction` | captures into workload files; threads, memory and what was learnt beside the vectors |
+//! | `extract`, `rotate`, `extraction` | captures into workload files; an interface into one after another; threads, memory and what was learnt beside the vectors |
 //! | `workload` | any input as vectors (`load`), workloads drawn or changed (`generation`), a run's workload on disk (`source`), addresses (`hosts`) |
 //! | `init` | a commented experiment to begin with |
 //! | `make`, `convert` | the workload of an experiment; one form into another |
@@ -64,6 +64,7 @@ mod plot;
 mod queue_model;
 mod rates;
 pub mod results;
+mod rotate;
 pub mod rules;
 pub mod run;
 mod sweep;
@@ -117,6 +118,7 @@ pub use overhead::{Datagrams, OverheadOptions, overhead};
 pub use plot::{PlotOptions, Plotted, plot, plot_offers};
 pub use queue_model::{Boundaries, QueueAnswer, QueueModelOptions, queue_model, queue_text};
 pub use rates::RateOptions;
+pub use rotate::{Rotated, Rotation, extract_rotating};
 pub use run::{Driver, Needs, Ran, RunOptions, plan, plan_files, run, run_files};
 pub use sweep::{Budget, RESULTS_VERSION, SweepOptions, SweepPlan, Swept, plan_sweep, sweep};
 pub use vcsim::{Nodes, SpecificationFinding, VcsimOptions, VcsimResults, run_vcsim};

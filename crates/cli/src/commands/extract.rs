@@ -5,19 +5,25 @@ use std::path::{Path, PathBuf};
 use flowloom::input::{self, Kind};
 use flowloom::report::facts::{missing_text, set_aside_with_bytes};
 use flowloom::report::metric::Unit;
-use flowloom::report::words::{by_pattern, counted};
+use flowloom::report::words::{by_pattern, counted, thousands};
 use flowloom::store::formats::{Format, Rows};
 use flowloom::store::workload::{CaptureFacts, DatagramFacts};
-use flowloom::{Contents, Conversion, Error, ExtractOptions, Extracted, Packets, check_output, extract};
+use flowloom::{
+    Contents, Conversion, Error, ExtractOptions, Extracted, Packets, Rotated, Rotation, check_output, extract,
+    extract_rotating,
+};
 use serde_json::json;
 
-use crate::args;
+use crate::args::{self, Form};
 use crate::commands::convert;
 use crate::exit::Exit;
-use crate::output::Manner;
+use crate::output::{self, Manner};
 
 /// Runs the command.
 pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Error> {
+    if let (Some(interface), Some(rotation)) = (&args.live.interface, args.live.rotation()) {
+        return rotate(args, interface, &rotation, manner);
+    }
     check_output(&args.output, args.force, &args.captures)?;
     let options = ExtractOptions { capture: args.capture.options(), hosts: args.hosts.options(), replace: args.force };
     let kind = if args.live.interface.is_some() { Kind::Capture } else { input::common_kind(&args.captures)? };
@@ -51,6 +57,43 @@ pub fn run(args: &args::Extract, manner: Manner) -> Result<Exit, Error> {
     };
     manner.answer(object, || sentence(&extracted))?;
     Ok(if extracted.interrupted { Exit::Invalid } else { Exit::Done })
+}
+
+/// Captures into one workload after another, and says what is in each when it is complete.
+fn rotate(args: &args::Extract, interface: &str, rotation: &Rotation, manner: Manner) -> Result<Exit, Error> {
+    let options = ExtractOptions { capture: args.capture.options(), hosts: args.hosts.options(), replace: false };
+    input::refuse_idle_options(&options.capture, Kind::Capture, Path::new(interface))?;
+    manner.start("extract")?;
+    let Form { json, json_stream } = manner.form;
+    let told = |extracted: &Extracted| {
+        if json_stream {
+            let drops = extracted.inputs.iter().filter_map(|input| input.drops).sum::<u64>();
+            output::event(&json!({
+                "event": "workload",
+                "workload": extracted.workload.display().to_string(),
+                "packets": extracted.packets,
+                "bytes": extracted.captured_bytes,
+                "drops": drops,
+            }))
+        } else if json || manner.quiet {
+            Ok(())
+        } else {
+            output::shown(&sentence(extracted))
+        }
+    };
+    let terminal = manner.observer();
+    let live = args.live.options();
+    let found = extract_rotating(interface, &live, &args.output, rotation, &options, terminal.context(), told)?;
+    let object = || {
+        let Rotated { workloads, deleted, packets, bytes, drops } = found;
+        json!({ "workloads": workloads, "deleted": deleted, "packets": packets, "bytes": bytes, "drops": drops })
+    };
+    let text = || {
+        let deleted = if found.deleted > 0 { format!(", {} deleted", thousands(found.deleted)) } else { String::new() };
+        format!("{} in {}{deleted}\n", counted(found.workloads, "workload"), args.output.display())
+    };
+    manner.answer(object, text)?;
+    Ok(Exit::Done)
 }
 
 /// TCP connections, flows of datagrams, and the payload that the file's `facts` state of them.

@@ -65,7 +65,7 @@ fn sections(document: &str) -> Vec<Section<'_>> {
             may_be_list = true;
         } else if line.starts_with("| field |") {
             // Events have a heading of their own, below that of all lines.
-            let event = ["start", "progress", "interval", "observation", "end"].contains(&heading.1);
+            let event = ["start", "progress", "interval", "observation", "workload", "end"].contains(&heading.1);
             let is_whole = heading.0 == 2 || event;
             sections.push(Section { name: heading.1, is_whole, may_be_list, fields: Vec::new() });
         } else if let (Some(row), Some(section)) = (line.strip_prefix("| `"), sections.last_mut())

@@ -43,6 +43,7 @@ mod probes;
 mod queue_delays;
 mod recipes;
 mod rootless;
+mod rotate;
 mod round_trip;
 mod run_folders;
 mod seeds;

@@ -37,8 +37,8 @@ pub fn vectors(
     context: Context<'_>,
     sink: impl FnMut(ConnectionVector) -> Result<(), Error> + Send,
 ) -> Result<Extracted, Error> {
-    let (captures, interrupt) = open(paths, options, context)?;
-    extract(captures, interrupt, options, hosts, scratch, context, |_, _, _| (), sink)
+    let (mut captures, interrupt) = open(paths, options, context)?;
+    extract(&mut captures, interrupt, options, hosts, scratch, context, |_, _, _| (), sink)
 }
 
 /// As [`vectors`] of one path where nobody asks for addresses, and shows `watch` every packet on the way: its time, what it carries, its
@@ -53,8 +53,8 @@ pub fn watched(
     watch: impl FnMut(Time, &Result<Parsed, SetAside>, u32) + Send,
     sink: impl FnMut(ConnectionVector) -> Result<(), Error> + Send,
 ) -> Result<Extracted, Error> {
-    let (captures, interrupt) = open(&[path.to_owned()], options, context)?;
-    extract(captures, interrupt, options, &mut AddressBook::default(), &std::env::temp_dir(), context, watch, sink)
+    let (mut captures, interrupt) = open(&[path.to_owned()], options, context)?;
+    extract(&mut captures, interrupt, options, &mut AddressBook::default(), &std::env::temp_dir(), context, watch, sink)
 }
 
 /// Opens captures, and what ends the reading of those that are pipes.
@@ -83,6 +83,15 @@ pub fn live(
     context: Context<'_>,
     sink: impl FnMut(ConnectionVector) -> Result<(), Error> + Send,
 ) -> Result<Extracted, Error> {
+    let mut captures = open_interface(interface, live, context)?;
+    part(&mut captures, options, hosts, scratch, context, sink)
+}
+
+/// Begins to capture from `interface`, until the time is over, so many packets have passed, or the user stops it.
+///
+/// # Errors
+/// There is no such interface, it is down, or this user may not capture from it.
+pub fn open_interface(interface: &str, live: &LiveCapture, context: Context<'_>) -> Result<Captures, Error> {
     let (clock, duration) = (Stopwatch::start(), live.duration.map_or(u64::MAX, Duration::as_nanos));
     let stopped = context.stop().clone();
     let stop = move || stopped.is_requested() || clock.nanos() >= duration;
@@ -90,12 +99,27 @@ pub fn live(
         LiveOptions { promiscuous: !live.no_promiscuous, most_packets: live.packets, ..LiveOptions::default() };
     let captures = Captures::live(interface, capturing, Box::new(stop)).map_err(|error| unreadable(&error, 0))?;
     context.event(&Event::Capturing(interface));
+    Ok(captures)
+}
+
+/// Extracts what `captures` from an interface hold until the end of the part that was begun, or of all.
+///
+/// # Errors
+/// As [`vectors`].
+pub fn part(
+    captures: &mut Captures,
+    options: &CaptureOptions,
+    hosts: &mut AddressBook,
+    scratch: &Path,
+    context: Context<'_>,
+    sink: impl FnMut(ConnectionVector) -> Result<(), Error> + Send,
+) -> Result<Extracted, Error> {
     extract(captures, Interrupt::never(), options, hosts, scratch, context, |_, _, _| (), sink)
 }
 
 #[expect(clippy::too_many_arguments, reason = "what three functions have in common")]
 fn extract(
-    captures: Captures,
+    captures: &mut Captures,
     interrupt: Interrupt,
     options: &CaptureOptions,
     hosts: &mut AddressBook,
@@ -165,7 +189,7 @@ fn extract(
 
 /// From captures to packets for extraction.
 struct Reader<'a, W> {
-    captures: Captures,
+    captures: &'a mut Captures,
     /// What ends the reading of pipes.
     interrupt: Interrupt,
     decoder: Decoder,

@@ -111,6 +111,16 @@ pub(super) struct Live {
     read: u64,
     taken: u64,
     ending: Ending,
+    /// Where the part ends that is read, if that is not the end.
+    border: Option<Border>,
+}
+
+/// Where a part of a capture ends.
+struct Border {
+    /// The time of the first packet behind it.
+    at: Time,
+    /// Whether that time is over.
+    is_past: Box<dyn FnMut() -> bool + Send>,
 }
 
 /// How far the end is.
@@ -154,6 +164,7 @@ impl Live {
             read: 0,
             taken: 0,
             ending: Ending::Capturing,
+            border: None,
         })
     }
 
@@ -165,7 +176,19 @@ impl Live {
         self.link
     }
 
-    /// The next packet, `None` after the end.
+    /// Begins a part that ends before `at`: see [`super::Captures::begin_part`].
+    pub fn begin_part(&mut self, at: Time, is_past: Box<dyn FnMut() -> bool + Send>) {
+        let name = std::mem::take(&mut self.facts[0].name);
+        self.facts = [InputFacts::new(name, Format::Interface, Compression::None, None)];
+        self.border = Some(Border { at, is_past });
+    }
+
+    /// Whether the capture is over, and not only a part of it.
+    pub fn has_ended(&self) -> bool {
+        self.ending == Ending::Ended
+    }
+
+    /// The next packet, `None` after the end, and at the end of a part.
     #[inline]
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, CaptureError> {
         let facts = &mut self.facts[0];
@@ -176,7 +199,13 @@ impl Live {
             if self.ending == Ending::Ended {
                 return Ok(None);
             }
-            self.refill()?;
+            if self.refill()? {
+                return Ok(None);
+            }
+        }
+        if self.border.as_ref().is_some_and(|border| self.batch[self.next].time >= border.at) {
+            self.count()?;
+            return Ok(None);
         }
         let Received { time, start, captured, length, packet_type } = self.batch[self.next];
         self.next += 1;
@@ -200,9 +229,9 @@ impl Live {
         }))
     }
 
-    /// Takes the next packets from the kernel, waits for some, or notices the end.
+    /// Takes the next packets from the kernel, waits for some, or notices the end; whether it noticed that of a part.
     #[cold]
-    fn refill(&mut self) -> Result<(), CaptureError> {
+    fn refill(&mut self) -> Result<bool, CaptureError> {
         self.batch.clear();
         self.next = 0;
         if self.ending == Ending::Capturing && (self.stop)() {
@@ -210,23 +239,26 @@ impl Live {
             self.count()?;
         }
         if self.ending == Ending::Draining && self.read >= self.taken {
-            return self.end();
+            return self.end().map(|()| false);
         }
         match self.receive() {
-            Ok(()) | Err(Errno::EINTR) => Ok(()),
-            Err(Errno::EAGAIN) if self.ending == Ending::Draining => self.end(),
+            Ok(()) | Err(Errno::EINTR) => Ok(false),
+            Err(Errno::EAGAIN) if self.ending == Ending::Draining => self.end().map(|()| false),
             Err(Errno::EAGAIN) => {
                 self.count()?;
+                if self.border.as_mut().is_some_and(|border| (border.is_past)()) {
+                    return Ok(true);
+                }
                 let mut waits = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
                 match poll(&mut waits, PollTimeout::from(PATIENCE_MS)) {
-                    Ok(_) | Err(Errno::EINTR) => Ok(()),
+                    Ok(_) | Err(Errno::EINTR) => Ok(false),
                     Err(error) => Err(self.failed(error)),
                 }
             }
             Err(Errno::ENETDOWN | Errno::ENODEV | Errno::ENXIO) => {
                 self.facts[0].went_down = true;
                 self.ending = Ending::Draining;
-                self.count()
+                self.count().map(|()| false)
             }
             Err(error) => Err(self.failed(error)),
         }

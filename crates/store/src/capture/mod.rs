@@ -21,6 +21,7 @@ mod write_pcapng;
 
 use std::io::Read;
 
+use flowloom_core::time::Time;
 use flowloom_core::wire::LinkType;
 
 use crate::interrupt::Interrupt;
@@ -100,6 +101,23 @@ impl Captures {
     ) -> Result<Captures, CaptureError> {
         let live = Live::open(name, options, stop)?;
         Ok(Captures { from: From::Interface(Box::new(live)) })
+    }
+
+    /// Begins a part of what an interface captures: [`Captures::next_packet`] returns `None` before the first packet at `border` or later, and
+    /// where none waits when `is_past` says that this time is over. That packet begins the next part, and what [`Captures::inputs`] counts is
+    /// that of the part. Files have no parts.
+    pub fn begin_part(&mut self, border: Time, is_past: Box<dyn FnMut() -> bool + Send>) {
+        if let From::Interface(live) = &mut self.from {
+            live.begin_part(border, is_past);
+        }
+    }
+
+    /// Whether the capture from an interface is over, once [`Captures::next_packet`] returned `None`; if not, only a part is.
+    pub fn has_ended(&self) -> bool {
+        match &self.from {
+            From::Files(_) => true,
+            From::Interface(live) => live.has_ended(),
+        }
     }
 
     /// The next packet by time, `None` after the last.
