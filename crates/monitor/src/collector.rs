@@ -12,6 +12,7 @@ use flowloom_store::monitor::{Batch, GapRow, Maintainer, MonitorWriter, Reason, 
 use crate::agent::{self, Agent};
 use crate::board::Board;
 use crate::clock::{Bell, Moment, Steady};
+use crate::kept;
 use crate::local::{self, Local};
 use crate::registry::{Registry, Target, TargetKind};
 use crate::runs::{self, Runs};
@@ -202,6 +203,9 @@ pub fn run(
         });
     }
     let writer = MonitorWriter::open(store, WriterOptions::default(), Moment::now().wall_ns)?;
+    if let Err(error) = kept::keep(store, registry, Moment::now().wall_ns) {
+        observer(&Report::Store(&error));
+    }
     let (sender, receiver) = sync_channel(WAITING);
     thread::scope(|scope| {
         let begun = Moment::now();

@@ -11,7 +11,7 @@
 //! | `snmp`, `ifmib`, `agent` | questions by SNMP; the counters of ports; all of an agent as one answer |
 //! | `local` | interfaces and queue disciplines of this host |
 //! | `runs` | links of live runs on this host |
-//! | `registry`, `idle` | the keys of the registry; alerts that can never act |
+//! | `registry`, `idle`, `kept` | the keys of the registry; alerts that can never act; what a store keeps of it |
 //! | `collector` | threads, writing, what is reported |
 //! | `alert`, `board` | thresholds and their actions; the present state |
 //! | `metric`, `otlp` | metrics, and their form for Prometheus; metrics pushed to a collector |
@@ -36,6 +36,7 @@ mod held;
 mod http;
 mod idle;
 mod ifmib;
+mod kept;
 mod local;
 mod metric;
 mod otlp;
@@ -58,6 +59,7 @@ pub use correlation::{Correlation, Lag, MOST_BINS, MOST_LAGS};
 pub use held::Held;
 pub use idle::idle_alerts;
 pub use ifmib::{Offer, uptime};
+pub use kept::{has_kept, keep as keep_registry, kept_at};
 pub use local::local_ports;
 pub use metric::{MetricKind, Metrics, Number, PrometheusText};
 pub use otlp::{PushNews, PushOptions, Pusher};
