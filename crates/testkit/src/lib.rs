@@ -6,6 +6,7 @@
 //! - [`monitor`]: stores of monitors that never ran
 //! - [`recipes`]: the commands of `docs/recipes`
 //! - [`reports`]: run folders of runs that did not happen
+//! - [`workload`]: workload files that no capture made
 //!
 //! Functions panic where a test would: a test program that cannot set up its input has failed.
 
@@ -15,3 +16,4 @@ pub mod flows;
 pub mod monitor;
 pub mod recipes;
 pub mod reports;
+pub mod workload;

@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use flowloom::Registered;
+use flowloom::monitoring::keep_registry;
 use flowloom_testkit::monitor::{MINUTE, START, Store};
 use flowloom_testkit::reports::MadeUp;
+use flowloom_testkit::workload::Stored;
 
 const REGISTRY: &str = r#"
 [[site]]
@@ -86,7 +89,16 @@ fn main() {
     let start_ns = START + (silent.start - 1) * MINUTE;
     store.gap(into, start_ns, START + silent.end * MINUTE);
     store.fold(START + (minutes + 1_440) * MINUTE);
+    // The file says what the store keeps since the second half of the time; before, there was no site in the west.
     std::fs::write(folder.join("campus.toml"), REGISTRY).expect("the registry");
+    let registry = Registered::parse(REGISTRY, "campus.toml").expect("a registry");
+    let mut early = registry.clone();
+    early.site.retain(|site| site.name != "west");
+    early.target.retain(|target| target.name != "spare");
+    early.link.retain(|link| !link.to.starts_with("spare"));
+    for (registry, time_ns) in [(early, START), (registry, START + minutes / 2 * MINUTE)] {
+        keep_registry(&folder.join("counters"), &registry, time_ns).expect("the registry in the store");
+    }
     for (name, slower) in [("office", 1.0), ("slower", 1.5)] {
         let mut made = MadeUp { connections: 60, seconds: 30, slower, ..MadeUp::default() };
         made.facts.title = format!("<img src=x onerror=alert(1)> {name}");
@@ -94,6 +106,9 @@ fn main() {
     }
     let day = START / 86_400_000_000_000 + days - 1;
     let date = flowloom::store::monitor::utc_text(day * 86_400_000_000_000).chars().take(10).collect::<String>();
+    // An hour of that day was captured, from 12:00 on.
+    let captured = Stored { begin_ns: day * 86_400_000_000_000 + 720 * MINUTE, seconds: 3_600, connections: 3 };
+    captured.write(&folder.join("traffic/eth0-hour.parquet"));
     let notes = format!(
         "[[note]]\nfrom = \"{date}T08:00\"\nto = \"{date}T10:00\"\ntext = \"<b>new fibre</b>\"\n\
          [[note]]\nrun = \"runs/slower\"\ntags = [\"slow\"]\ntext = \"the slow one\"\n"

@@ -10,12 +10,14 @@ const SPANS = [["1 hour", 3600e9], ["1 day", 86400e9], ["1 week", 604800e9], ["3
 export async function map_page(place, fields, folders) {
   put(place, h("h1", {}, "Map"));
   if (!folders.registries.length || !folders.monitors.length) {
-    place.append(h("p", {}, "A map needs a registry with sites and links, and the store of its monitor."),
-      h("p", { class: "note" }, "Put the registry (TOML) beside the store, into a folder that is shown."));
+    place.append(h("p", {}, "A map needs the store of a monitor, and its registry with sites and links."),
+      h("p", { class: "note" }, "The monitor keeps its registry in the store. Until it was started with this version, put the registry (TOML) into a folder that is shown."));
     return;
   }
-  const registry = folders.registries.find(one => one.id === fields.get("registry")) ?? folders.registries[0];
   const monitor = folders.monitors.find(one => one.id === fields.get("monitor")) ?? folders.monitors[0];
+  // What the store keeps is of the time that is shown.
+  const registry = folders.registries.find(one => one.id === fields.get("registry")) ?? folders.registries.find(one => one.id === monitor.id)
+    ?? folders.registries[0];
   const { to_ns, from_ns: begun } = await ask("/api/monitor", { monitor: monitor.id });
   const end = fields.has("to") ? Math.round(Number(fields.get("to")) * 1e6) : to_ns ?? Date.now() * 1e6;
   const span = Number(fields.get("span") ?? 86400e9);

@@ -291,11 +291,11 @@ const csv_of = view => url("/api/period.csv", { monitor: view.monitor, series: v
 
 function marks_part(marks) {
   if (!marks.length) return null;
-  return h("section", {}, h("h2", {}, "Runs and notes in this time"),
-    table("Runs, lab runs and notes", ["what", "kind", "from", "for", "about"], marks.map(mark => [
+  return h("section", {}, h("h2", {}, "Runs, workloads and notes in this time"),
+    table("Runs, lab runs, workloads and notes", ["what", "kind", "from", "for", "about"], marks.map(mark => [
       mark.run ? h("a", { href: url("#/run", { run: mark.run }) }, mark.name) : mark.name,
       mark.kind.replace("-", " "), time(mark.from_ns / 1e6), duration(mark.to_ns - mark.from_ns),
-      h("span", {}, mark.tags.map(tag => h("span", { class: "tag" }, tag)), mark.run ? mark.text : ""),
+      h("span", {}, mark.tags.map(tag => h("span", { class: "tag" }, tag)), mark.kind === "note" ? "" : mark.text),
     ])));
 }
 

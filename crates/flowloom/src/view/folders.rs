@@ -32,6 +32,8 @@ pub enum FolderKind {
     Notes,
     /// The unfinished folder of a run under way.
     Running,
+    /// A Parquet file that may be a workload.
+    Workload,
 }
 
 /// Something that was found.
@@ -131,6 +133,8 @@ impl Found {
                 self.look(&entry.path(), &below(id), &name, depth + 1, left);
             } else if kind.is_file() && file == NOTES_FILE {
                 self.enter(&below(id), &name, FolderKind::Notes, &entry.path());
+            } else if kind.is_file() && file.ends_with(".parquet") {
+                self.enter(&below(id), &name, FolderKind::Workload, &entry.path());
             } else if kind.is_file() && file.ends_with(".toml") {
                 self.enter(&below(id), &name, FolderKind::Registry, &entry.path());
             }

@@ -1,9 +1,12 @@
-//! Runs and notes as periods of time.
+//! Runs, workloads and notes as periods of time.
 
 use std::ops::Range;
 
+use flowloom_report::words::counted;
+use flowloom_store::workload::WorkloadReader;
 use serde::Serialize;
 
+use super::folders::Folder;
 use super::runs::RunCard;
 
 /// What a mark is of.
@@ -13,6 +16,7 @@ pub(super) enum MarkKind {
     Run,
     LabRun,
     Note,
+    Workload,
 }
 
 /// A period on the time line.
@@ -39,6 +43,24 @@ impl Mark {
             run: Some(card.id.clone()),
             text: card.network.clone(),
             tags: card.tags.clone(),
+        })
+    }
+
+    /// That of a workload that says when it was captured; `None` of other files.
+    pub(super) fn of_workload(file: &Folder) -> Option<Mark> {
+        let reader = WorkloadReader::open(&file.path).ok()?;
+        let facts = reader.facts();
+        let from_ns = facts.capture.first_packet_unix_ns?;
+        let flows = facts.datagram_flows;
+        let connections = counted(facts.connections.saturating_sub(flows), "TCP connection");
+        Some(Mark {
+            kind: MarkKind::Workload,
+            name: file.name.clone(),
+            from_ns,
+            to_ns: from_ns.saturating_add(facts.capture.duration_ns),
+            run: None,
+            text: if flows > 0 { format!("{connections}, {}", counted(flows, "flow")) } else { connections },
+            tags: Vec::new(),
         })
     }
 

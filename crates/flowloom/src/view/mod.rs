@@ -11,7 +11,7 @@
 //! | `runs` | runs: what a list shows of each; search |
 //! | `running` | runs under way: a list, one that is followed, the request to stop |
 //! | `notes` | `notes.toml`: periods and tags that people write |
-//! | `marks` | runs and notes as periods of time |
+//! | `marks` | runs, workloads and notes as periods of time |
 
 mod folders;
 mod map;

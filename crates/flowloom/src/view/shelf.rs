@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use flowloom_monitor::registry::Registry;
-use flowloom_monitor::{Archive, Query};
+use flowloom_monitor::{Archive, Query, has_kept, kept_at};
 use flowloom_report::compare::Options;
 use flowloom_store::monitor::{Series, is_written};
 use flowloom_store::running::request_stop;
@@ -61,6 +61,7 @@ pub struct Shelf {
     cards: Mutex<BTreeMap<PathBuf, (Stamp, Arc<RunCard>)>>,
     stores: Mutex<BTreeMap<PathBuf, (Stopwatch, Arc<Store>)>>,
     notes: Mutex<Option<(NotesKey, Arc<Notes>)>>,
+    workloads: Mutex<BTreeMap<PathBuf, (FileStamp, Option<Mark>)>>,
 }
 
 /// Notes, each with the path of the run that it is about, and what is wrong with some.
@@ -101,6 +102,7 @@ impl Shelf {
             cards: Mutex::new(BTreeMap::new()),
             stores: Mutex::new(BTreeMap::new()),
             notes: Mutex::new(None),
+            workloads: Mutex::new(BTreeMap::new()),
         };
         for root in &shelf.roots {
             fs::read_dir(root).map_err(|error| Error::of_file(root, &error))?;
@@ -241,13 +243,17 @@ impl Shelf {
     fn told_folders(&self) -> Result<Answer, Error> {
         let found = self.found()?;
         let of = |kind| found.of(kind).cloned().collect::<Vec<Folder>>();
-        let (registries, mut problems) = (self.registries(&found), found.problems.clone());
+        let mut problems = found.problems.clone();
+        let mut registries: Vec<Folder> = self.registries(&found).into_iter().map(|(folder, _)| folder).collect();
+        // What a store keeps goes by the name of the store.
+        let kept = found.of(FolderKind::Monitor).filter(|store| has_kept(&store.path));
+        registries.extend(kept.map(|store| Folder { name: format!("{}, as kept", store.name), ..store.clone() }));
         problems.extend(self.notes(&found).1.iter().cloned());
         json_of(&json!({
             "folders": self.roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>(),
             "version": env!("CARGO_PKG_VERSION"),
             "monitors": of(FolderKind::Monitor),
-            "registries": registries.iter().map(|(folder, _)| folder).collect::<Vec<_>>(),
+            "registries": registries,
             "runs": found.of(FolderKind::Run).count(),
             "sweeps": of(FolderKind::Sweep),
             "problems": problems,
@@ -289,11 +295,27 @@ impl Shelf {
     }
 
     fn map(&self, registry: &str, monitor: &str, period: &std::ops::Range<u64>, at_ns: u64) -> Result<Answer, Error> {
-        let Some(file) = self.find(registry, FolderKind::Registry)? else { return Ok(nothing("registry", registry)) };
-        let registered = Registered::read(&file.path)?;
-        self.of_monitor(monitor, |store, _| {
-            json_of(&map::map(&registered.registry, &store.asked(), period.clone(), at_ns)?)
-        })
+        let known = match (self.find(registry, FolderKind::Registry)?, self.find(registry, FolderKind::Monitor)?) {
+            (Some(file), _) => Some(Registered::read(&file.path)?.registry),
+            (None, Some(store)) => kept_at(&store.path, at_ns).map_err(Error::of)?,
+            (None, None) => None,
+        };
+        let Some(known) = known else { return Ok(nothing("registry", registry)) };
+        self.of_monitor(monitor, |store, _| json_of(&map::map(&known, &store.asked(), period.clone(), at_ns)?))
+    }
+
+    /// The mark of a workload, if the file is one that says when it was captured; read again if it was written again.
+    fn workload(&self, file: &Folder) -> Option<Mark> {
+        let stamp = stamp_of(&file.path);
+        let lock = || self.workloads.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, mark)) = lock().get(&file.path)
+            && *known == stamp
+        {
+            return mark.clone();
+        }
+        let mark = Mark::of_workload(file);
+        lock().insert(file.path.clone(), (stamp, mark.clone()));
+        mark
     }
 
     /// What a list shows of a run; read again if the run was written again.
@@ -340,9 +362,20 @@ impl Shelf {
         let runs = cards.iter().filter_map(|card| Mark::of_run(card));
         let mut marks: Vec<Mark> =
             runs.chain(all.0.iter().filter_map(of_note)).filter(|mark| mark.is_in(period)).collect();
-        marks.sort_by(|one, other| (one.from_ns, one.to_ns, &one.name).cmp(&(other.from_ns, other.to_ns, &other.name)));
+        let in_order = |marks: &mut Vec<Mark>| {
+            marks.sort_by(|one, other| {
+                (one.from_ns, one.to_ns, &one.name).cmp(&(other.from_ns, other.to_ns, &other.name))
+            });
+        };
+        in_order(&mut marks);
+        // A year has thousands of hours: their workloads take the room of no run.
+        let mut workloads: Vec<Mark> = found.of(FolderKind::Workload).filter_map(|file| self.workload(file)).collect();
+        workloads.retain(|mark| mark.is_in(period));
+        in_order(&mut workloads);
+        marks.append(&mut workloads);
         let left_out = marks.len().saturating_sub(MOST_LISTED);
         marks.truncate(MOST_LISTED);
+        in_order(&mut marks);
         json_of(&json!({ "marks": marks, "left_out": left_out }))
     }
 

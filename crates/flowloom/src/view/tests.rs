@@ -5,6 +5,8 @@ use std::path::Path;
 use flowloom_store::monitor::{Batch, GapRow, Kind, MonitorWriter, Reason, SECOND, Series, WriterOptions};
 use serde_json::Value;
 
+use flowloom_testkit::workload::Stored;
+
 use super::{Answer, Question, Shelf};
 
 const MINUTE: u64 = 60 * SECOND;
@@ -276,6 +278,60 @@ fn notes_are_marks_and_say_what_is_wrong() {
         let problem = ask(&shelf, "/api/folders", "")["problems"][0].as_str().unwrap().to_owned();
         assert!(problem.contains(why), "{problem}");
     }
+}
+
+#[test]
+fn workloads_are_marks_at_the_time_of_their_capture() {
+    let folder = tempfile::tempdir().unwrap();
+    let captured = |name: &str, minute: u64| {
+        let stored = Stored { begin_ns: START + minute * MINUTE, seconds: 60, connections: 2 };
+        stored.write(&folder.path().join(name));
+    };
+    captured("traffic/eth0-a.parquet", 10);
+    captured("traffic/eth0-b.parquet", 70);
+    std::fs::write(folder.path().join("traffic/other.parquet"), "PAR1").unwrap();
+    let shelf = Shelf::open(&[folder.path().to_owned()]).unwrap();
+    let marks = |from: u64, to: u64| {
+        ask(&shelf, "/api/marks", &format!("from={}&to={}", START + from * MINUTE, START + to * MINUTE))["marks"]
+            .clone()
+    };
+    let all = marks(0, 100);
+    let told: Vec<&str> = all.as_array().unwrap().iter().map(|mark| mark["name"].as_str().unwrap()).collect();
+    assert_eq!(told, ["traffic/eth0-a.parquet", "traffic/eth0-b.parquet"]);
+    assert_eq!((&all[0]["kind"], &all[0]["text"]), (&"workload".into(), &"2 TCP connections".into()));
+    let times = (START + 10 * MINUTE, START + 11 * MINUTE);
+    assert_eq!((&all[0]["from_ns"], &all[0]["to_ns"]), (&times.0.into(), &times.1.into()));
+    assert_eq!(marks(12, 69), Value::Array(Vec::new()));
+    // One that was written again is read again.
+    captured("traffic/eth0-a.parquet", 20);
+    assert_eq!(marks(0, 60)[0]["from_ns"], START + 20 * MINUTE);
+}
+
+#[test]
+fn a_store_has_the_registry_of_its_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("m");
+    store(&root);
+    let shelf = Shelf::open(&[folder.path().to_owned()]).unwrap();
+    let map = |at: u64| {
+        Question::parse("/api/map", &format!("registry=0/m&monitor=0/m&from={START}&to={at}")).unwrap().unwrap()
+    };
+    assert_eq!(shelf.answer(&map(START + MINUTE)).unwrap(), Answer::Nothing("there is no registry \"0/m\"".to_owned()));
+    let registry = |site: &str| {
+        let text =
+            format!("[[site]]\nname = \"{site}\"\n[[target]]\nname = \"core\"\nkind = \"local\"\nsite = \"{site}\"\n");
+        crate::monitor::Registered::parse(&text, "r.toml").unwrap()
+    };
+    flowloom_monitor::keep_registry(&root, &registry("north"), START + 10 * MINUTE).unwrap();
+    flowloom_monitor::keep_registry(&root, &registry("south"), START + 20 * MINUTE).unwrap();
+    shelf.forget();
+    let kept = ask(&shelf, "/api/folders", "")["registries"].clone();
+    assert_eq!((&kept[0]["id"], &kept[0]["kind"], kept[1].is_null()), (&"0/m".into(), &"monitor".into(), true));
+    let site = |minute: u64| {
+        let at = START + minute * MINUTE;
+        ask(&shelf, "/api/map", &format!("registry=0/m&monitor=0/m&from={START}&to={at}"))["sites"][0]["name"].clone()
+    };
+    assert_eq!([5, 15, 25].map(site), ["north", "north", "south"]);
 }
 
 #[test]
