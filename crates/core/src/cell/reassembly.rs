@@ -23,6 +23,11 @@ pub struct Reassembly {
 }
 
 impl Reassembly {
+    /// No cell of a frame whose end is to come is here.
+    pub const fn is_empty(&self) -> bool {
+        self.cells == 0
+    }
+
     /// Takes the next cell of the circuit, of a packet of `bytes` in `cells` cells.
     pub fn join(&mut self, cell: Cell, bytes: u32, cells: u32) -> Joined {
         self.mixed |= self.cells > 0 && self.packet != cell.packet;

@@ -24,7 +24,7 @@ use crate::workload::source::Source;
 
 use super::again::Asked;
 use super::asked_before;
-use super::config::{FULL_PACKET, config, queue_time};
+use super::config::{FULL_PACKET, config, limit_time};
 use super::options::{Driver, RunOptions};
 use super::plan::Plan;
 use super::senders::{Senders, Together};
@@ -205,8 +205,9 @@ fn offered_share(source: &Source, senders: &Senders<'_>, config: &Config) -> Res
 /// Says that the queue of the bottleneck holds more than two seconds of traffic, if nothing but its limit makes it drop.
 fn deep_limit(experiment: &Experiment, config: &Config) -> Option<Warning> {
     let queue = &experiment.network.bottleneck.queue;
-    let time = queue_time(queue, config.bottleneck.rate, FULL_PACKET)?;
-    (time > DEEP_LIMIT).then(|| Warning::DeepLimit { queue: queue.to_string(), time: Duration::from_nanos(time) })
+    let time = limit_time(queue, &config.bottleneck, FULL_PACKET)?;
+    let queue = experiment.network.bottleneck.buffer();
+    (time > DEEP_LIMIT).then(|| Warning::DeepLimit { queue, time: Duration::from_nanos(time) })
 }
 
 /// Counts what connections need.

@@ -52,7 +52,7 @@ impl<'a> Senders<'a> {
             way: way.clone(),
             tcp: tcp.config(),
             as_captured: replay.as_captured(tcp),
-            response: None,
+            ..Class::default()
         };
         let mut classes = vec![of_workload(tcp)];
         classes.extend(tcp.classes.iter().map(|class| of_workload(&tcp.with(&class.tcp))));
@@ -63,7 +63,7 @@ impl<'a> Senders<'a> {
             let way = way.map_err(|mut problems| problems.swap_remove(0).within(format_args!("sources[{number}]")));
             let (way, from) = way?;
             sources.push(Placed { source, class: classes.len() as u16, from, first });
-            classes.push(Class { way, tcp: source.tcp(tcp).config(), ..Class::default() });
+            classes.push(Class { way, tcp: source.tcp(tcp).config(), is_target: true, ..Class::default() });
             first += source.flows();
         }
         let sends_datagrams = datagram_flows > 0 && experiment.workload.datagrams == DatagramModel::AsSeen;

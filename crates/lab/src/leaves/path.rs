@@ -263,5 +263,6 @@ fn name(reason: DropReason) -> &'static str {
         DropReason::Policed => "policed",
         DropReason::Early => "early",
         DropReason::Overflow => "overflow",
+        DropReason::Spoilt => "spoilt",
     }
 }
