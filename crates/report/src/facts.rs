@@ -413,6 +413,13 @@ pub struct CellFacts {
     pub efficiency: Option<f64>,
 }
 
+impl CellFacts {
+    /// Share of the cells sent that were of packets that died; `None` if none was sent.
+    pub fn dead_share(&self) -> Option<f64> {
+        (self.sent > 0).then(|| self.dead as f64 / self.sent as f64)
+    }
+}
+
 impl From<&CellCounts> for CellFacts {
     fn from(counts: &CellCounts) -> CellFacts {
         CellFacts {
@@ -548,6 +555,11 @@ impl Facts {
     /// Share of the window in which the bottleneck was sending packets from `from`; `None` where there is no simulated or emulated link.
     pub fn utilisation(&self, from: LinkSide) -> Option<f64> {
         Some(self.topology.as_ref()?.links.get(from as usize)?.utilisation)
+    }
+
+    /// What became of the cells of the bottleneck that packets from `from` were cut into, if it carries cells.
+    pub fn cells(&self, from: LinkSide) -> Option<CellFacts> {
+        self.topology.as_ref()?.links.get(from as usize)?.cells
     }
 
     /// By how much the clock of the original jumps in all.
