@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cells::{Abr, CellParams};
+use super::cells::{Abr, CellFraming, CellParams};
 use crate::cell::framing::{KNOWN, NAMED_STACKS, Shape, Stack, Step};
 use crate::cell::{Discard, Mapping, Order};
 use crate::keys::{KeyError, Quantity, Written};
@@ -117,16 +117,12 @@ pub enum Paced {
     Both,
 }
 
-/// Framings that end in cells.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CellFraming(CellParams);
-
 impl FromStr for CellFraming {
     type Err = ParseQuantityError;
 
     fn from_str(text: &str) -> Result<CellFraming, ParseQuantityError> {
-        let params = text.parse::<Stack>().ok().and_then(CellParams::new);
-        params.map(CellFraming).ok_or_else(|| ParseQuantityError::Form {
+        let framing = text.parse::<Stack>().ok().and_then(CellFraming::new);
+        framing.ok_or_else(|| ParseQuantityError::Form {
             text: text.to_owned(),
             expected: "a stack of framings that ends in cells",
             example: "aal5+atm, llc-snap+aal5+atm or cells:48/0",
@@ -191,7 +187,7 @@ impl Cells {
     /// As the numbers of a link of `rate`.
     pub fn params(&self, rate: Rate) -> CellParams {
         let value = |rate: Option<&Quantity<Rate>>| rate.map_or(Rate::UNLIMITED, |rate| rate.value);
-        let mut params = self.framing.value.0.clone();
+        let mut params = CellParams::new(self.framing.value.clone());
         params.order = match self.order {
             CellOrder::Fifo => Order::Fifo,
             CellOrder::RoundRobin => Order::RoundRobin,
@@ -261,14 +257,17 @@ mod tests {
         assert_eq!((all.problems(), all.circuits()), (vec![], (Mapping::PerType, Paced::Target)));
         let params = all.params(rate);
         assert_eq!((params.room, params.discard, params.order), (Some(501), Discard::Early(251), Order::Fifo));
-        assert_eq!((params.cell_bytes(), params.abr), (53, Some(Abr { every: Duration::from_millis(45), rate })));
+        assert_eq!(
+            (params.framing.cell_bytes(), params.abr),
+            (53, Some(Abr { every: Duration::from_millis(45), rate }))
+        );
         assert_eq!(
             all.to_string(),
             "cells smds-802.6, circuits type, order fifo, buffer 501, discard early, threshold 251, access 1gbit, peak-rate 10mbit, \
              paced target, abr 45ms"
         );
         let usual = cells("");
-        assert_eq!(usual.params(rate), CellParams::new("aal5+atm".parse().unwrap()).unwrap());
+        assert_eq!(usual.params(rate), CellParams::new("aal5+atm".parse().unwrap()));
         assert_eq!(usual.to_string(), "cells aal5+atm, circuits conversation, order round-robin, discard tail");
     }
 

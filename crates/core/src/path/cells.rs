@@ -21,8 +21,8 @@ use crate::units::{LINK_HEADER_BYTES, Rate};
 /// What a link of cells is made of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellParams {
-    framing: Stack,
-    cutting: Cutting,
+    /// How packets become cells.
+    pub framing: CellFraming,
     /// Whose cell is sent next.
     pub order: Order,
     /// Cells that may wait before the line, those of all circuits together; any number if `None`.
@@ -46,29 +46,24 @@ pub struct Abr {
     pub rate: Rate,
 }
 
-impl CellParams {
-    /// The bit of a packet's flow that says that its circuit is paced.
-    pub const PACED: u64 = 1 << 63;
+/// A stack of framings that ends in cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellFraming {
+    stack: Stack,
+    cutting: Cutting,
+}
 
-    /// Cells as `framing` makes them, in a buffer without limit; `None` if it makes none.
-    pub fn new(framing: Stack) -> Option<CellParams> {
-        let cells = framing.cells()?;
+impl CellFraming {
+    /// As `stack` has it; `None` if it has no cells.
+    pub fn new(stack: Stack) -> Option<CellFraming> {
+        let cells = stack.cells()?;
         let cutting = Cutting::new(cells.payload_bytes, cells.overhead_bytes, true)?;
-        Some(CellParams {
-            cutting,
-            framing,
-            order: Order::RoundRobin,
-            room: None,
-            discard: Discard::Tail,
-            access: Rate::UNLIMITED,
-            peak: Rate::UNLIMITED,
-            abr: None,
-        })
+        Some(CellFraming { stack, cutting })
     }
 
-    /// How datagrams become cells.
-    pub const fn framing(&self) -> &Stack {
-        &self.framing
+    /// All framings.
+    pub const fn stack(&self) -> &Stack {
+        &self.stack
     }
 
     /// Bytes on the line of a cell.
@@ -76,16 +71,34 @@ impl CellParams {
         self.cutting.on_line(self.cutting.payload())
     }
 
+    /// Bytes of the frame, and cells, that a packet of `bytes` on the link becomes, which counts an Ethernet header that is not there.
+    fn frame(&self, bytes: u32) -> (u32, u32) {
+        let carried = self.stack.carry(u64::from(bytes.saturating_sub(LINK_HEADER_BYTES)), Compression::NONE);
+        let frame = u32::try_from(carried.frame_bytes).unwrap_or(u32::MAX);
+        (frame, self.cutting.cells(frame))
+    }
+}
+
+impl CellParams {
+    /// The bit of a packet's flow that says that its circuit is paced.
+    pub const PACED: u64 = 1 << 63;
+
+    /// Cells as `framing` makes them, at once, in a buffer without limit.
+    pub const fn new(framing: CellFraming) -> CellParams {
+        CellParams {
+            framing,
+            order: Order::RoundRobin,
+            room: None,
+            discard: Discard::Tail,
+            access: Rate::UNLIMITED,
+            peak: Rate::UNLIMITED,
+            abr: None,
+        }
+    }
+
     /// The most that a circuit may send, whatever its share.
     fn most(&self, flow: u64) -> Rate {
         if flow & CellParams::PACED == 0 { self.access } else { self.access.min(self.peak) }
-    }
-
-    /// Bytes of the frame, and cells, that a packet of `bytes` on the link becomes, which counts an Ethernet header that is not there.
-    fn frame(&self, bytes: u32) -> (u32, u32) {
-        let carried = self.framing.carry(u64::from(bytes.saturating_sub(LINK_HEADER_BYTES)), Compression::NONE);
-        let frame = u32::try_from(carried.frame_bytes).unwrap_or(u32::MAX);
-        (frame, self.cutting.cells(frame))
     }
 }
 
@@ -180,7 +193,7 @@ impl Cells {
 
     /// A packet comes at `now`, by which all that was due has happened. [`Self::advance`] sends its cells on.
     pub fn offer(&mut self, now: Time, packet: Packet, statistics: &mut LinkStatistics) {
-        let (frame, cells) = self.params.frame(packet.bytes);
+        let (frame, cells) = self.params.framing.frame(packet.bytes);
         let place = self.circuit(packet.flow);
         let kept = Kept { packet, frame, cells, left: cells, sent: 0, is_dead: false };
         let number = match self.vacant_packets.pop() {
@@ -277,7 +290,7 @@ impl Cells {
 
     /// When the line takes the next cell.
     fn line(&self, transmitter: &Transmitter) -> Option<Time> {
-        (self.buffer.waiting() > 0).then(|| transmitter.start(self.at, self.params.cell_bytes()))
+        (self.buffer.waiting() > 0).then(|| transmitter.start(self.at, self.params.framing.cell_bytes()))
     }
 
     /// Cells of a circuit come to the buffer, as many as its pace allows now.
@@ -289,7 +302,7 @@ impl Cells {
         statistics: &mut LinkStatistics,
     ) {
         let rate = self.params.most(self.circuits[place as usize].flow).min(self.level);
-        let bytes = self.params.cell_bytes();
+        let bytes = self.params.framing.cell_bytes();
         while let Some(number) = self.circuits[place as usize].coming.front().copied() {
             let circuit = &mut self.circuits[place as usize];
             let start = circuit.pace.start(self.at);
@@ -304,7 +317,7 @@ impl Cells {
             if is_last {
                 circuit.coming.pop_front();
             }
-            let carried = self.params.cutting.carried(frame, index) as u16;
+            let carried = self.params.framing.cutting.carried(frame, index) as u16;
             let cell = Cell { circuit: place, packet: number, carried, first: index == 0, last: is_last };
             match self.buffer.push(cell) {
                 Ok(()) => circuit.queued += 1,
@@ -320,7 +333,7 @@ impl Cells {
     /// The line takes a cell.
     fn send(&mut self, transmitter: &mut Transmitter, propagation: Duration, statistics: &mut LinkStatistics) {
         let Some(cell) = self.buffer.pop(self.at) else { return };
-        let bytes = self.params.cell_bytes();
+        let bytes = self.params.framing.cell_bytes();
         let started = transmitter.start(self.at, bytes);
         let departed = transmitter.transmit(self.at, bytes);
         statistics.transmit(started, departed, bytes);
@@ -418,7 +431,7 @@ impl Cells {
     /// as it brought since the last renewal.
     fn renew(&mut self) {
         let (Some(abr), Some(at)) = (self.params.abr, self.renewal) else { return };
-        let bits = u128::from(self.params.cell_bytes()) * 8_000_000_000;
+        let bits = u128::from(self.params.framing.cell_bytes()) * 8_000_000_000;
         let mut demands = Vec::new();
         let mut idle = Vec::new();
         for (circuit, place) in self.circuits.iter_mut().zip(0..) {

@@ -19,7 +19,7 @@ pub mod token_bucket;
 pub mod transmitter;
 
 pub use cell_counts::CellCounts;
-pub use cells::{Abr, CellParams};
+pub use cells::{Abr, CellFraming, CellParams};
 pub use delay_box::{DelayBox, Leg, PathDelays, Placement, Propagation};
 pub use extra_delays::ExtraDelays;
 pub use impairments::{Fate, Impaired, Impairments, Jitter, LossBehind, Reorder, Reordering};

@@ -177,7 +177,7 @@ fn experiment(queue: Discipline, drain: Duration) -> Config {
 
 /// The same over links of cells: circuits of conversations that are paced in one class and have shares, and one circuit of all.
 fn with_cells(mut config: Config) -> Config {
-    let cells = CellParams::new("aal5+atm".parse().unwrap()).unwrap();
+    let cells = CellParams::new("aal5+atm".parse().unwrap());
     let rate = config.bottleneck.rate;
     config.classes[1].is_target = true;
     config.bottleneck.per = Grouping::Circuit(Mapping::PerConversation, Paced::Target);

@@ -18,7 +18,7 @@ use flowloom_sim::*;
 const OC3: &str = "149.76mbit";
 
 fn cells() -> CellParams {
-    CellParams::new("aal5+atm".parse().unwrap()).unwrap()
+    CellParams::new("aal5+atm".parse().unwrap())
 }
 
 fn config(cells: CellParams, seconds: u64) -> Config {
@@ -58,7 +58,7 @@ fn check_sums(summary: &Summary, log: &Log) {
         let drops = |reason| log.drops.iter().filter(|drop| drop.from == side && drop.reason == reason).count() as u64;
         assert_eq!(
             direction.dropped.total(),
-            [DropReason::QueueFull, DropReason::Early, DropReason::Spoilt].map(drops).iter().sum()
+            [DropReason::QueueFull, DropReason::Early, DropReason::Spoilt].map(drops).iter().sum::<u64>()
         );
         assert_eq!(cells.spoilt, drops(DropReason::Spoilt));
         let queued = direction.offered.total() - direction.dropped.total() - cells.whole;
@@ -113,8 +113,8 @@ fn abr_loses_nothing_and_shares_equally() {
 #[test]
 fn efficiency_is_that_of_overhead() {
     for framing in ["aal5+atm", "llc-snap+aal5+atm", "none-sar"] {
-        let params = CellParams::new(framing.parse().unwrap()).unwrap();
-        let stack = params.framing().clone();
+        let params = CellParams::new(framing.parse().unwrap());
+        let stack = params.framing.stack().clone();
         let vectors: Vec<_> = (0..50).map(|id| exchange(id, at(20 * id), 300 + 17 * id, 9_000 + 311 * id)).collect();
         let (summary, log) = simulated(vectors.into_iter().map(Classed::from).collect(), &config(params, 20));
         check_sums(&summary, &log);

@@ -16,7 +16,7 @@ fn rate(bits: u64) -> Rate {
 }
 
 fn params() -> CellParams {
-    CellParams::new("aal5+atm".parse().unwrap()).unwrap()
+    CellParams::new("aal5+atm".parse().unwrap())
 }
 
 fn link(params: CellParams) -> Link {
@@ -180,7 +180,7 @@ fn circuits_are_forgotten() {
 fn efficiency_is_that_of_the_framing() {
     for text in ["aal5+atm", "llc-snap+aal5+atm", "smds-802.6", "xfrs-none", "none-sar", "cells:60/4"] {
         let framing: Stack = text.parse().unwrap();
-        let mut link = link(CellParams::new(framing.clone()).unwrap());
+        let mut link = link(CellParams::new(CellFraming::new(framing.clone()).unwrap()));
         let mut lengths = crate::cell::framing::Lengths::default();
         for ip_bytes in (20..1_500).step_by(7) {
             lengths.add(crate::extract::conversations::Transport::Udp, ip_bytes, 0, 1);

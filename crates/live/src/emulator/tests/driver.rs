@@ -333,7 +333,7 @@ fn experiment(queue: Discipline) -> Config {
 /// The same over links of cells, which mark nothing.
 fn with_cells() -> Config {
     let mut config = experiment(Discipline::DropTail(Limit::Packets(60)));
-    let cells = CellParams::new("aal5+atm".parse().unwrap()).unwrap();
+    let cells = CellParams::new("aal5+atm".parse().unwrap());
     config.classes[1].is_target = true;
     config.bottleneck.per = Grouping::Circuit(Mapping::PerConversation, Paced::Target);
     config.bottleneck.cells = Some(CellParams {
