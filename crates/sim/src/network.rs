@@ -571,6 +571,10 @@ impl<'a, R: Recorder> Network<'a, R> {
     pub fn depart(&mut self, now: Time, link: LinkNumber) -> Result<(), R::Error> {
         self.bring_up_to(now)?;
         let hop = &mut self.hops[link.index()];
+        // An earlier wake-up took the place of this one, and has asked for the next.
+        if hop.departure > now {
+            return Ok(());
+        }
         hop.departure = Time::MAX;
         hop.link.handle_timeout(now);
         self.polling = true;

@@ -1,4 +1,4 @@
-//! A link that carries packets in cells (methods G.4, H.1): circuits, their pace, the buffer, the line, and frames put together again.
+//! A link that carries packets in cells (methods G.8, H.1): circuits, their pace, the buffer, the line, and frames put together again.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
