@@ -8,6 +8,7 @@
 # make validate  every check against published results; writes docs/evidence/validation.md and docs/evidence/references.md
 # make parity  the simulator beside the kernel's TCP, cell by cell; writes docs/evidence/parity.md; as root on a quiet machine, at most 90 minutes
 # make reproduce  the study of 2010 (examples/aikat-2010), some hours in runs/aikat-2010: goes on where it was stopped; writes its page
+# make reproduce-live  its runs through the kernel's TCP beside the simulator's; as root on a quiet machine, half an hour
 # make references  those of the reference workloads alone; writes docs/evidence/references.md
 # make bench-peers  extraction beside tcptrace, nfpcapd, argus and tshark; the simulator beside ns-3 and ns-2
 # make bench-live-peers  the emulator beside mahimahi, live schedules beside tcpreplay; as root, takes a quarter of an hour
@@ -35,7 +36,7 @@ build_example = $(CARGO) build --release --locked -p $(1) --example $(2)
 endif
 FLOWLOOM := $(BUILT)/flowloom
 
-.PHONY: all demo test test-heavy chaos check lint live-test rest-test browser-test validate parity reproduce references bench bench-peers bench-live bench-live-peers deny faults fuzz clean
+.PHONY: all demo test test-heavy chaos check lint live-test rest-test browser-test validate parity reproduce reproduce-live references bench bench-peers bench-live bench-live-peers deny faults fuzz clean
 
 all: $(FLOWLOOM)
 
@@ -98,16 +99,33 @@ parity:
 	$(CARGO) build --release --locked -p flowloom-cli -p flowloom-validate
 	target/release/parity
 
-STUDIES := small queues paths campus enterprise waits hour windows rtts campus-scale enterprise-scale
+STUDIES := small queues paths datagrams campus enterprise waits hour windows rtts steady campus-scale enterprise-scale
 RUNS ?= runs/aikat-2010
+EXAMPLES := examples/aikat-2010
+# Captures of which connections are counted that use window scaling, if any are there; two are of the same packets, one has damaged headers.
+CAPTURES ?= $(filter-out %packetsns.pcap %fuzz-2594.pcap,$(wildcard ../shared/data/pcap/*.pcap* ../shared/data/pcap/*.dmp))
 
 reproduce:
 	$(CARGO) build --release --locked -p flowloom-cli -p flowloom-validate
 	@mkdir -p $(RUNS)
 	for study in $(STUDIES); do \
-	  target/release/flowloom sweep examples/aikat-2010/$$study.toml -o $(RUNS)/$$study --seeds 3 --yes && \
+	  target/release/flowloom sweep $(EXAMPLES)/$$study.toml -o $(RUNS)/$$study --seeds 3 --yes && \
 	  target/release/reproduce $(RUNS)/$$study || exit 1; \
 	done
+	for files in parts twin; do \
+	  target/release/reproduce --$$files $(EXAMPLES)/dependence.toml $(RUNS)/$$files && \
+	  target/release/flowloom sweep $(RUNS)/$$files/sweep.toml -o $(RUNS)/$$files/sweep --yes && \
+	  target/release/reproduce $(RUNS)/$$files/sweep || exit 1; \
+	done
+	$(if $(CAPTURES),target/release/reproduce --scaling $(CAPTURES) && target/release/reproduce)
+
+# As root, on a quiet machine: half an hour.
+reproduce-live:
+	$(CARGO) build --release --locked -p flowloom-cli -p flowloom-validate
+	@mkdir -p $(RUNS)
+	target/release/flowloom sweep $(EXAMPLES)/live.toml -o $(RUNS)/live-simulated --yes
+	target/release/flowloom sweep $(EXAMPLES)/live.toml -o $(RUNS)/live --on live --yes
+	target/release/reproduce $(RUNS)/live-simulated $(RUNS)/live
 
 references:
 	$(CARGO) run --release --locked -p flowloom-validate -- references

@@ -13,6 +13,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 import urllib.request
 
 from report_browser import NAMES, TELEPHONE, Browser, Checks, Gone
@@ -231,6 +232,95 @@ def check_map(pages, check, told):
     check("a link leads to its history", pages.text("h1") == "Monitor counters" and "ge-0/0/1" in pages.text(".legend"), pages.text(".legend"))
 
 
+# Fills a link for longer than any test takes.
+UNDER_WAY = """
+measure.duration = "1000000s"
+[network.bottleneck]
+rate = "10mbit"
+delay = "5ms"
+queue = { kind = "drop-tail", limit = "50p" }
+[[sources]]
+name = "s"
+kind = "bulk"
+rtt = "20ms"
+"""
+
+
+class UnderWay:
+    """A run under way in a folder that is shown; its other half ends with the test."""
+
+    def __init__(self, flowloom, folder):
+        experiment = folder.parent / "under-way.toml"
+        experiment.write_text(UNDER_WAY)
+        self.folder = folder / "runs"
+        self.process = subprocess.Popen([flowloom, "-q", "run", experiment, "--force", "-o", self.folder / "under <b>way"])
+
+    def observed(self):
+        """Its file, and the time of the run that it says."""
+        for _ in range(600):
+            for file in self.folder.glob("*.partial-*/running.json"):
+                try:
+                    return file.parent.name, json.loads(file.read_text())["time_ns"]
+                except (FileNotFoundError, json.JSONDecodeError):
+                    pass
+            time.sleep(0.02)
+        raise RuntimeError("the run says nothing")
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait()
+
+
+def check_running(pages, check, run):
+    """A run under way is listed and leads to its page, which is as new as what the run says."""
+    browser = pages.browser
+    name, _ = run.observed()
+    pages.open("#/runs")
+    browser.wait_until("document.querySelector('main section a') !== null", "the list of runs under way")
+    check("a run under way is listed by its name", pages.text("main section a") == "runs/under <b>way", pages.text("main section"))
+    pages.after(lambda: pages.click("runs/under <b>way"))
+    check("it leads to its page", pages.text("h1") == "runs/under <b>way", pages.text("h1"))
+    shown = "Number(document.querySelector('main [data-time]')?.dataset.time)"
+    late = []
+    for _ in range(3):
+        before = run.observed()[1]
+        while run.observed()[1] == before:
+            time.sleep(0.01)
+        _, now = run.observed()
+        begun = time.monotonic()
+        browser.wait_until(f"{shown} >= {now}", "a new observation")
+        late.append(time.monotonic() - begun)
+    check("what the run says is shown within a second", min(late) < 1, late)
+    drawn = browser.evaluate("[...document.querySelectorAll('.chart')].map(one => one.getAttribute('aria-label'))")
+    check("throughput, delay, queue and connections are drawn", len(drawn) == 4 and "left to right 10 Mbit/s" in drawn[0], drawn)
+    check("pictures have pixels", browser.evaluate("document.querySelectorAll('.chart canvas').length") == 4)
+    before = browser.evaluate(shown)
+    pages.after(lambda: browser.media(scheme="dark"))
+    check("what was observed is kept when the page is drawn anew", browser.evaluate(shown) >= before)
+    pages.after(browser.media)
+    return f"#/running?run=0/runs/{name}"
+
+
+def check_stop(pages, check, run, place):
+    """The stop button asks twice, and the page ends with the link to the report."""
+    browser = pages.browser
+    pages.open(place)
+    pages.click("Stop the run", "button")
+    check("a stop is asked for twice", browser.evaluate("document.activeElement.textContent") == "Stop it now")
+    pages.click("Let it go on", "button")
+    check("a run that may go on does", run.process.poll() is None)
+    pages.click("Stop the run", "button")
+    pages.click("Stop it now", "button")
+    browser.wait_until("document.querySelector('main')?.innerText.includes('The run is over.')", "the end of the run")
+    check("the run ends as one that was interrupted", run.process.wait() == 3, run.process.returncode)
+    href = browser.evaluate("[...document.querySelectorAll('a.button')].find(one => one.textContent === 'Open the report')?.getAttribute('href')")
+    check("its page leads to its report", href is not None and href.startswith("/report?folder=0%2Fruns%2Funder"), href)
+    pages.after(lambda: pages.click("The run", "a"))
+    check("and to the run", pages.text("h1") == "runs/under <b>way" or "under-way" in pages.text("h1"), pages.text("h1"))
+    check("which is not complete", "complete\tno" in pages.text("main table"), pages.text("main table"))
+
+
 def check_noise(pages, check, expected):
     """Nothing was logged or thrown, and no other server was asked."""
     events = pages.browser.events
@@ -261,14 +351,14 @@ def check_report(pages, check):
     browser.events.clear()
 
 
-def check_pages(pages, check, told, axe, pictures):
+def check_pages(pages, check, told, axe, pictures, under_way):
     """Each page for readers who cannot see or use a mouse, on a telephone, in light and in dark."""
     browser = pages.browser
     end = told["to_ns"] / 1e6
     places = {
         "week": link_of(told, **{"from": end - 7 * DAY, "to": end, "sum": "on", "percentile": "on", "mirror": "on", "beside": "before"}),
         "map": "#/map", "runs": "#/runs", "run": "#/run?run=0/runs/office", "sweeps": "#/sweeps", "sweep": "#/sweep?sweep=0/sweeps/queue",
-        "compare": "#/compare?run=0/runs/office&run=0/runs/slower",
+        "compare": "#/compare?run=0/runs/office&run=0/runs/slower", "running": under_way,
     }
     for name, place in places.items():
         pages.open(place)
@@ -303,6 +393,7 @@ def look(program, arguments):
     browser = Browser(program)
     pages = Pages(browser, arguments.link)
     told = ask(arguments.link, "/api/monitor?monitor=0/counters")
+    run = None
     try:
         browser.attach()
         browser.call("Emulation.setTimezoneOverride", timezoneId="Europe/Berlin")
@@ -313,10 +404,15 @@ def look(program, arguments):
         check_correlation(pages, check, told)
         check_runs(pages, check, arguments.flowloom, arguments.folder)
         check_map(pages, check, told)
-        check_pages(pages, check, told, arguments.axe and arguments.axe.read_text(), arguments.pictures)
+        run = UnderWay(arguments.flowloom, arguments.folder)
+        place = check_running(pages, check, run)
+        check_pages(pages, check, told, arguments.axe and arguments.axe.read_text(), arguments.pictures, place)
+        check_stop(pages, check, run, place)
         check_noise(pages, check, "pages")
         check_report(pages, check)
     finally:
+        if run:
+            run.end()
         browser.close()
     print(f"{check.passed} passed, {check.failed} failed")
     return 1 if check.failed else 0

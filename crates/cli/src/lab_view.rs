@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use flowloom::lab::control::Command;
 use flowloom::lab::controller::Step;
+use flowloom::{BlockState, Blocks};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::terminal;
@@ -22,56 +23,20 @@ pub struct View {
     hosts: Mutex<BTreeMap<String, (ProgressBar, Blocks)>>,
 }
 
-/// How far a block is. One that failed is that from then on, whatever it is asked.
-#[derive(Clone, Copy, Debug)]
-enum At {
-    SetUp,
-    Running,
-    Ran,
-    Failed,
-}
+/// States of blocks, in the order of their words on a line.
+const WORDS: [(BlockState, &str); 4] = [
+    (BlockState::SetUp, "set up"),
+    (BlockState::Running, "running"),
+    (BlockState::Ran, "ran"),
+    (BlockState::Failed, "failed"),
+];
 
-impl At {
-    /// In the order of their words on a line.
-    const ALL: [(At, &str); 4] =
-        [(At::SetUp, "set up"), (At::Running, "running"), (At::Ran, "ran"), (At::Failed, "failed")];
-
-    fn of(step: &Step<'_>) -> At {
-        match (step.command, step.is_done) {
-            (_, Some(false)) => At::Failed,
-            (Command::Run { .. }, None) => At::Running,
-            (Command::Setup | Command::Open, _) => At::SetUp,
-            _ => At::Ran,
-        }
-    }
-}
-
-/// The blocks of a line, by what the user knows them by.
-#[derive(Debug, Default)]
-struct Blocks {
-    at: BTreeMap<String, At>,
-    /// How many are at each.
-    counts: [usize; 4],
-}
-
-impl Blocks {
-    fn take(&mut self, step: &Step<'_>) {
-        let now = At::of(step);
-        match self.at.get_mut(step.node) {
-            Some(At::Failed) => return,
-            Some(at) => self.counts[std::mem::replace(at, now) as usize] -= 1,
-            None => drop(self.at.insert(step.node.to_owned(), now)),
-        }
-        self.counts[now as usize] += 1;
-    }
-
-    /// How many are how far, in words.
-    fn words(&self) -> String {
-        let counts = At::ALL.iter().map(|(at, word)| (self.counts[*at as usize], word));
-        let words: Vec<String> =
-            counts.filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
-        words.join(", ")
-    }
+/// How many blocks are how far, in words.
+fn words(blocks: &Blocks) -> String {
+    let counts = WORDS.iter().map(|(state, word)| (blocks.count(*state), word));
+    let words: Vec<String> =
+        counts.filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    words.join(", ")
 }
 
 impl View {
@@ -104,7 +69,7 @@ impl View {
             (line, Blocks::default())
         });
         blocks.take(&step);
-        line.set_message(blocks.words());
+        line.set_message(words(blocks));
     }
 
     /// Takes the lines away.
@@ -122,7 +87,7 @@ mod tests {
     fn a_line_counts_what_blocks_of_its_host_are_at() {
         let view = View::new(true);
         let step = |agent, node, command, is_done| view.step(Step { agent, node, command, is_done });
-        let words = |agent: &str| view.hosts.lock().unwrap()[agent].1.words();
+        let words = |agent: &str| words(&view.hosts.lock().unwrap()[agent].1);
         let run = Command::Run { start_ns: None };
         step("east", "test 1.1 at east", Command::Setup, None);
         step("east", "test 1.2 at east", Command::Open, Some(true));

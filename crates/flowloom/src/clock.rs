@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime};
 use time::UtcDateTime;
 
 /// Wall time since it was started.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {

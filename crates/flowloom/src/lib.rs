@@ -28,6 +28,7 @@
 //! | `verify` | workloads, run folders and stores of monitors read to their end |
 //! | `view` | folders of monitors, runs and sweeps: questions over HTTP, answered |
 //! | `json` | the version of answers |
+//! | `lab_watch` | a script over the agents of a lab while it runs, for those who watch |
 //! | `clock`, `parallel` | wall time, the only clock here; work on several threads |
 
 #![forbid(unsafe_code)]
@@ -51,6 +52,7 @@ mod fit;
 mod init;
 pub mod input;
 pub mod json;
+mod lab_watch;
 mod make;
 mod metrics;
 mod monitor;
@@ -75,7 +77,7 @@ pub use flowloom_core::extract::Missing;
 pub use flowloom_core::{time, units};
 pub use flowloom_store::capture::Truncation;
 /// Runs while they go on: what they say of themselves, and how they are stopped.
-pub use flowloom_store::running::{Observation, observe, request_stop, running_in};
+pub use flowloom_store::running::{Observation, may_request_stop, observe, request_stop, running_in};
 /// The crates below: for clients that show more of results, or drive more of the lab, than these functions do.
 pub use {
     flowloom_core as core, flowloom_lab as lab, flowloom_live as live, flowloom_models as models,
@@ -101,6 +103,7 @@ pub use extraction::{
 pub use finding::{FlowFinding, Lost, NotModelled, PhaseFinding};
 pub use fit::{FittedHarpoon, FittedSwing, HarpoonFitOptions, SwingFitOptions, fit, fit_harpoon, fit_swing};
 pub use init::{InitOptions, init};
+pub use lab_watch::{BlockState, Blocks, ScriptWatch};
 pub use make::{MakeOptions, make};
 pub use monitor::{
     CheckedPort, CheckedTarget, ConnectionChange, History, HistoryOptions, MonitorChecked, MonitorOptions, Period,

@@ -15,7 +15,9 @@ use flowloom_store::monitor::{
 use serde::Serialize;
 
 use crate::registry::matches;
+use crate::steps::Grid;
 use crate::target::{ANSWERS, OWN};
+use crate::total::Parts;
 
 /// Points of an answer at most.
 pub const MOST_POINTS: usize = 100_000;
@@ -197,14 +199,32 @@ impl Archive {
     /// # Errors
     /// The store is damaged or cannot be read.
     pub fn ask(&self, series: &[Series], query: &Query) -> Result<Vec<Curve>, FileError> {
+        self.answer(series, query, None)
+    }
+
+    /// The same; what is read is passed to `parts` too.
+    pub(crate) fn answer(
+        &self,
+        series: &[Series],
+        query: &Query,
+        mut parts: Option<&mut Parts<'_>>,
+    ) -> Result<Vec<Curve>, FileError> {
         let wanted: Vec<Wanted> = series.iter().map(Wanted::from).collect();
         let width_ns = width(query);
         // Points are whole rows: the first and the last reach over the ends of the period.
         let period = query.from_ns / width_ns * width_ns..query.to_ns;
+        let behind = parts.as_ref().map_or(0, |parts| parts.behind_ns());
+        let wide = period.start..period.end.saturating_add(behind);
+        let grid = Grid { width_ns, phase_ns: 0 };
         let mut sums: BTreeMap<u32, Sum> = wanted.iter().map(|one| (one.series, Sum::default())).collect();
-        self.reader.read(&wanted, period, level_of(width_ns), &mut |piece| {
-            if let Some(sum) = sums.get_mut(&piece.row.series) {
-                sum.add(&piece, width_ns);
+        self.reader.read(&wanted, wide.clone(), level_of(width_ns), &mut |piece| {
+            if let Some(parts) = &mut parts {
+                parts.of_points.take(&piece);
+            }
+            if piece.at_ns < period.end
+                && let Some(sum) = sums.get_mut(&piece.row.series)
+            {
+                sum.add(&piece, grid);
                 if query.percentile_ns.is_none() {
                     sum.means.push(piece.row.mean);
                     sum.percentile_ns = piece.width_ns;
@@ -212,7 +232,23 @@ impl Archive {
             }
         })?;
         if let Some(fine) = query.percentile_ns {
-            self.percentile(&wanted, query, fine.max(1), &mut sums)?;
+            let grid = Grid { width_ns: fine.max(1), phase_ns: 0 };
+            let mut bins: BTreeMap<u32, BTreeMap<u64, LevelRow>> = BTreeMap::new();
+            let wide = query.from_ns..wide.end;
+            self.reader.read(&wanted, wide, level_of(grid.width_ns), &mut |piece| {
+                if let Some(parts) = &mut parts {
+                    parts.of_intervals.take(&piece);
+                }
+                if piece.at_ns < query.to_ns {
+                    grid.put(piece.at_ns, &piece.row, bins.entry(piece.row.series).or_default());
+                }
+            })?;
+            for (series, bins) in bins {
+                if let Some(sum) = sums.get_mut(&series) {
+                    sum.means = bins.values().map(|row| row.mean).collect();
+                    sum.percentile_ns = grid.width_ns;
+                }
+            }
         }
         let gaps = self.gaps(series, query)?;
         let curves = series.iter().zip(gaps).map(|(series, gaps)| {
@@ -222,29 +258,8 @@ impl Archive {
         Ok(curves.collect())
     }
 
-    /// Means of intervals that are `fine` nanoseconds wide.
-    fn percentile(
-        &self,
-        wanted: &[Wanted],
-        query: &Query,
-        fine: u64,
-        sums: &mut BTreeMap<u32, Sum>,
-    ) -> Result<(), FileError> {
-        let mut bins: BTreeMap<(u32, u64), LevelRow> = BTreeMap::new();
-        self.reader.read(wanted, query.from_ns..query.to_ns, level_of(fine), &mut |piece| {
-            bins.entry((piece.row.series, piece.at_ns / fine)).or_default().add(&piece.row);
-        })?;
-        for ((series, _), row) in bins {
-            if let Some(sum) = sums.get_mut(&series) {
-                sum.means.push(row.mean);
-                sum.percentile_ns = fine;
-            }
-        }
-        Ok(())
-    }
-
     /// The gaps of each of `series`: its own, and those of its target.
-    pub(crate) fn gaps(&self, series: &[Series], query: &Query) -> Result<Vec<Vec<Gap>>, FileError> {
+    fn gaps(&self, series: &[Series], query: &Query) -> Result<Vec<Vec<Gap>>, FileError> {
         let all = self.reader.series()?;
         let of_target = |one: &Series| {
             let is_whole = |other: &&Series| {
@@ -293,8 +308,8 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, piece: &Piece, width_ns: u64) {
-        self.points.entry(piece.at_ns / width_ns * width_ns).or_default().add(&piece.row);
+    fn add(&mut self, piece: &Piece, grid: Grid) {
+        grid.put(piece.at_ns, &piece.row, &mut self.points);
         self.whole.add(&piece.row);
     }
 

@@ -145,6 +145,7 @@ mod tests {
             connections: ObservedConnections::default(),
             links: vec![ObservedLink { name: "other".to_owned(), ..link.clone() }, link],
             lateness: None,
+            lab: None,
             verdict: "VALID".to_owned(),
             reasons: Vec::new(),
             log: Vec::new(),

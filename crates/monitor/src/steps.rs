@@ -28,7 +28,8 @@ impl Step {
         (start_ns < end_ns).then_some(Step { start_ns, end_ns, ..self })
     }
 
-    fn row(self) -> LevelRow {
+    /// As a sample that ends with it.
+    pub(crate) fn row(self) -> LevelRow {
         let Step { start_ns, end_ns, rate } = self;
         LevelRow {
             least: rate,
@@ -67,8 +68,14 @@ impl Grid {
         (time_ns + self.width_ns - self.phase_ns) / self.width_ns * self.width_ns + self.phase_ns - self.width_ns
     }
 
-    /// Adds a step to the bins that it crosses.
-    pub(crate) fn add(&self, step: Step, bins: &mut BTreeMap<u64, LevelRow>) {
+    /// Puts a row into the point that `at_ns` is in: of a sample its end, of a row of a level its beginning. It counts there once, and as a
+    /// whole (methods C.6). All points are made by this function: those of series, of sums and of days.
+    pub(crate) fn put(&self, at_ns: u64, row: &LevelRow, points: &mut BTreeMap<u64, LevelRow>) {
+        points.entry(self.start(at_ns)).or_default().add(row);
+    }
+
+    /// Adds a step to the bins that it crosses, to each the part that lies there: for bins that are compared one by one.
+    pub(crate) fn share(&self, step: Step, bins: &mut BTreeMap<u64, LevelRow>) {
         let mut at = step.start_ns;
         while at < step.end_ns {
             let start = self.start(at);
@@ -80,10 +87,10 @@ impl Grid {
 }
 
 /// What some series add up to, in the time in which all of them are known; each is in order.
-pub(crate) fn sum(series: &[Vec<Step>], period: &Range<u64>) -> Vec<Step> {
+pub(crate) fn sum(series: &[Vec<Step>]) -> Vec<Step> {
     let mut found: Vec<Step> = Vec::new();
     let mut places = vec![0; series.len()];
-    let mut at = period.start;
+    let mut at = 0;
     loop {
         let (mut rate, mut until, mut from, mut is_known) = (0_u64, u64::MAX, at, true);
         for (steps, place) in series.iter().zip(&mut places) {
@@ -97,11 +104,11 @@ pub(crate) fn sum(series: &[Vec<Step>], period: &Range<u64>) -> Vec<Step> {
             rate = rate.saturating_add(step.rate);
             until = until.min(step.end_ns);
         }
-        if series.is_empty() || at >= period.end {
+        if series.is_empty() {
             return found;
         }
         if is_known {
-            found.extend(Step { start_ns: at, end_ns: until, rate }.within(period));
+            found.push(Step { start_ns: at, end_ns: until, rate });
             at = until;
         } else {
             at = from;
@@ -136,11 +143,25 @@ mod tests {
         let grid = Grid { width_ns: 10, phase_ns: 3 };
         assert_eq!([0, 2, 3, 12, 13].map(|time| grid.start(time + 10) as i64 - 10), [-7, -7, 3, 3, 13]);
         let mut bins = BTreeMap::new();
-        grid.add(step(8, 15, 6), &mut bins);
-        grid.add(step(15, 23, 2), &mut bins);
+        grid.share(step(8, 15, 6), &mut bins);
+        grid.share(step(15, 23, 2), &mut bins);
         let found: Vec<_> = bins.iter().map(|(at, row)| (*at, row.least, row.mean, row.most, row.covered_ns)).collect();
         // From 13 on: 2 at 6 and 8 at 2.
         assert_eq!(found, [(3, 6, 6, 6, 5), (13, 2, 3, 6, 10)]);
+    }
+
+    #[test]
+    fn a_sample_counts_in_the_point_in_which_it_ends() {
+        let grid = Grid { width_ns: 10, phase_ns: 0 };
+        let mut points = BTreeMap::new();
+        // Of 7 until 12 nothing is in the first point, and what ends with a point is in the next one.
+        for sample in [step(0, 5, 2), step(5, 12, 7), step(12, 20, 3), step(20, 24, 1)] {
+            grid.put(sample.end_ns, &sample.row(), &mut points);
+        }
+        let found: Vec<_> =
+            points.iter().map(|(at, row)| (*at, row.least, row.mean, row.most, row.covered_ns, row.samples)).collect();
+        // From 20 on: 8 at 3 and 4 at 1, 28 in 12.
+        assert_eq!(found, [(0, 2, 2, 2, 5, 1), (10, 7, 7, 7, 7, 1), (20, 1, 2, 3, 12, 2)]);
     }
 
     #[test]
@@ -148,9 +169,10 @@ mod tests {
         let one = vec![step(0, 10, 1), step(10, 20, 5), step(30, 40, 2)];
         let other = vec![step(5, 12, 10), step(12, 35, 20)];
         let expected = [step(5, 10, 11), step(10, 12, 15), step(12, 20, 25), step(30, 35, 22)];
-        assert_eq!(sum(&[one.clone(), other.clone()], &(0..100)), expected);
-        assert_eq!(sum(&[other, one], &(7..11)), [step(7, 10, 11), step(10, 11, 15)]);
-        assert_eq!(sum(&[], &(0..10)), []);
+        assert_eq!(sum(&[one.clone(), other.clone()]), expected);
+        assert_eq!(sum(&[other, one.clone()]), expected);
+        assert_eq!(sum(std::slice::from_ref(&one)), one);
+        assert_eq!(sum(&[]), []);
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::fmt;
 use std::ops::Range;
 
 use flowloom_store::FileError;
-use flowloom_store::monitor::{Kind, Level, LevelRow, Series, Wanted};
+use flowloom_store::monitor::{Kind, Level, LevelRow, Piece, Series, Wanted};
 use serde::Serialize;
 
-use crate::query::{Archive, Gap, MOST_POINTS, Point, Query, level_of, percentile, width};
+use crate::query::{Archive, Curve, Gap, MOST_POINTS, Point, Query, level_of, percentile, width};
 use crate::steps::{Grid, Step, in_order, sum};
 
 /// Nanoseconds in an hour.
@@ -86,57 +86,16 @@ pub struct Day {
 }
 
 impl Archive {
-    /// What `series` add up to in the period of `query`: they are of one unit (see [`Unaddable::check`]).
+    /// Each of `series` in the period of `query`, and what they add up to: they are of one unit (see [`Unaddable::check`]). Both are made of
+    /// one reading.
     ///
     /// # Errors
     /// The store is damaged or cannot be read.
-    pub fn total(&self, series: &[Series], query: &Query) -> Result<Total, FileError> {
-        let width_ns = width(query);
-        let period = query.from_ns / width_ns * width_ns..query.to_ns;
-        let longest = series.iter().map(|series| series.interval_ns).max().unwrap_or(1);
-        let fine = query.percentile_ns.unwrap_or_else(|| level_of(width_ns).max(longest));
-        // A sample is put into every interval that it crosses.
-        let fine = fine.max((period.end - period.start).div_ceil(MOST_POINTS as u64)).max(1);
-        let in_bins = |width_ns| self.summed(series, period.clone(), Grid { width_ns, phase_ns: 0 });
-        let intervals = in_bins(fine)?;
-        let mut means: Vec<u64> = intervals.bins.values().map(|row| row.mean).collect();
-        // Points that are made of whole intervals need no second reading.
-        let summed = if width_ns.is_multiple_of(fine) { intervals.wider(width_ns) } else { in_bins(width_ns)? };
-        let mut whole = LevelRow::default();
-        summed.bins.values().for_each(|row| whole.add(row));
-        let points: Vec<Point> = summed.bins.iter().map(|(start, row)| Point::of(*start, row)).collect();
-        let whole = points.first().map(|point| Point::of(point.start_ns, &whole));
-        let mut gaps: Vec<Gap> = self.gaps(series, query)?.into_iter().flatten().collect();
-        gaps.sort_by_key(|gap| (gap.start_ns, gap.end_ns));
-        gaps.dedup();
-        let kind = series.first().map_or(Kind::Counter, |series| series.kind);
-        Ok(Total {
-            unit: series.first().map_or_else(String::new, |series| series.unit.clone()),
-            kind,
-            width_ns,
-            is_bound: summed.is_bound,
-            amount: (kind == Kind::Counter).then(|| whole.map(|whole| whole.amount())).flatten(),
-            points,
-            whole,
-            p95: percentile(&mut means, 95),
-            percentile_ns: fine,
-            gaps,
-        })
-    }
-
-    /// Sums in bins: of samples exactly; of rows of a level as far as they are known.
-    fn summed(&self, series: &[Series], period: Range<u64>, grid: Grid) -> Result<Summed, FileError> {
-        let Pieces { steps, rows } = self.pieces(series, period.clone(), grid)?;
-        let mut bins = BTreeMap::new();
-        for step in sum(&steps, &period) {
-            grid.add(step, &mut bins);
-        }
-        let is_bound = rows.iter().any(|rows| !rows.is_empty());
-        if is_bound {
-            // Some days may have samples of one series and rows of another.
-            bins = added(&binned(&steps, rows, &period, grid));
-        }
-        Ok(Summed { bins, is_bound })
+    pub fn ask_and_add(&self, series: &[Series], query: &Query) -> Result<(Vec<Curve>, Total), FileError> {
+        let mut parts = Parts { series, of_points: Pieces::of(series), of_intervals: Pieces::of(series) };
+        let curves = self.answer(series, query, Some(&mut parts))?;
+        let gaps = curves.iter().flat_map(|curve| curve.gaps.iter().copied()).collect();
+        Ok((curves, parts.total(query, gaps)))
     }
 
     /// Each of `series` in the bins of `grid`. A sample counts in each bin by the part of it that lies there.
@@ -146,33 +105,22 @@ impl Archive {
         period: Range<u64>,
         grid: Grid,
     ) -> Result<Vec<BTreeMap<u64, LevelRow>>, FileError> {
-        let Pieces { steps, rows } = self.pieces(series, period.clone(), grid)?;
-        Ok(binned(&steps, rows, &period, grid))
-    }
-
-    fn pieces(&self, series: &[Series], period: Range<u64>, grid: Grid) -> Result<Pieces, FileError> {
-        let mut wanted: Vec<Wanted> = series.iter().map(Wanted::from).collect();
-        wanted.sort_unstable_by_key(|one| one.series);
-        let place: BTreeMap<u32, usize> = series.iter().enumerate().map(|(place, series)| (series.id, place)).collect();
         let level =
             if grid.phase_ns.is_multiple_of(level_of(grid.width_ns).max(1)) { level_of(grid.width_ns) } else { 0 };
+        let wanted: Vec<Wanted> = series.iter().map(Wanted::from).collect();
+        let mut pieces = Pieces::of(series);
         // A sample that begins in the period may end behind it.
-        let longest = series.iter().map(|series| series.interval_ns).max().unwrap_or(0);
-        let wide = period.start..period.end.saturating_add(longest.saturating_mul(2));
-        let mut steps = vec![Vec::new(); series.len()];
-        let mut rows = vec![BTreeMap::<u64, LevelRow>::new(); series.len()];
-        self.reader().read(&wanted, wide, level, &mut |piece| {
-            let Some(place) = place.get(&piece.row.series) else { return };
-            match Step::of(&piece) {
-                Some(step) => steps[*place].push(step),
-                None if piece.at_ns < period.end => {
-                    rows[*place].entry(grid.start(piece.at_ns)).or_default().add(&piece.row);
-                }
-                None => {}
-            }
-        })?;
-        steps.iter_mut().for_each(in_order);
-        Ok(Pieces { steps, rows })
+        let wide = period.start..period.end.saturating_add(behind_ns(series));
+        self.reader().read(&wanted, wide, level, &mut |piece| pieces.take(&piece))?;
+        let pieces = pieces.sorted();
+        let bins = pieces.each().map(|(steps, rows)| {
+            let mut bins = BTreeMap::new();
+            let rows = rows.iter().filter(|(at_ns, _)| *at_ns < period.end);
+            rows.for_each(|(at_ns, row)| grid.put(*at_ns, row, &mut bins));
+            steps.iter().filter_map(|step| step.within(&period)).for_each(|step| grid.share(step, &mut bins));
+            bins
+        });
+        Ok(bins.collect())
     }
 
     /// Each day of `series` in a period. Days begin `offset_ns` after midnight UTC, which may be negative.
@@ -181,7 +129,7 @@ impl Archive {
     /// The store is damaged or cannot be read.
     pub fn days_of(&self, series: &[Series], period: Range<u64>, offset_ns: i64) -> Result<Vec<Vec<Day>>, FileError> {
         let phase_ns = offset_ns.rem_euclid(HOUR as i64) as u64;
-        let bins = self.bins(series, period, Grid { width_ns: HOUR, phase_ns })?;
+        let bins = self.hours(series, period, Grid { width_ns: HOUR, phase_ns })?;
         let day = Grid { width_ns: 24 * HOUR, phase_ns: offset_ns.rem_euclid(24 * HOUR as i64) as u64 };
         let days = |bins: BTreeMap<u64, LevelRow>| {
             let mut days: BTreeMap<u64, (LevelRow, Vec<Point>)> = BTreeMap::new();
@@ -200,44 +148,149 @@ impl Archive {
         };
         Ok(bins.into_iter().map(days).collect())
     }
+
+    /// Points of each of `series`.
+    fn hours(
+        &self,
+        series: &[Series],
+        period: Range<u64>,
+        grid: Grid,
+    ) -> Result<Vec<BTreeMap<u64, LevelRow>>, FileError> {
+        let wanted: Vec<Wanted> = series.iter().map(Wanted::from).collect();
+        let mut found: BTreeMap<u32, BTreeMap<u64, LevelRow>> = BTreeMap::new();
+        // Rows of a level begin with whole hours.
+        let level = if grid.phase_ns == 0 { level_of(grid.width_ns) } else { 0 };
+        self.reader().read(&wanted, period, level, &mut |piece| {
+            grid.put(piece.at_ns, &piece.row, found.entry(piece.row.series).or_default());
+        })?;
+        Ok(series.iter().map(|series| found.remove(&series.id).unwrap_or_default()).collect())
+    }
+}
+
+/// Samples of `series` that end so long behind a period may begin in it, in nanoseconds.
+fn behind_ns(series: &[Series]) -> u64 {
+    series.iter().map(|series| series.interval_ns).max().unwrap_or(0).saturating_mul(2)
+}
+
+/// What is added up: what points are made of, and what the intervals of the percentile are made of, if that is something else.
+pub(crate) struct Parts<'a> {
+    series: &'a [Series],
+    pub(crate) of_points: Pieces,
+    pub(crate) of_intervals: Pieces,
+}
+
+impl Parts<'_> {
+    /// How far behind a period samples are needed.
+    pub(crate) fn behind_ns(&self) -> u64 {
+        behind_ns(self.series)
+    }
+
+    fn total(self, query: &Query, mut gaps: Vec<Gap>) -> Total {
+        let Parts { series, of_points, of_intervals } = self;
+        let width_ns = width(query);
+        let period = query.from_ns / width_ns * width_ns..query.to_ns;
+        let longest = series.iter().map(|series| series.interval_ns).max().unwrap_or(1);
+        let least = (period.end - period.start).div_ceil(MOST_POINTS as u64).max(1);
+        // Rows are added one by one, so that their bounds are as close as they can be.
+        let usual = level_of(width_ns).max(longest).max(least);
+        let narrow = if width_ns.is_multiple_of(usual) { usual } else { width_ns };
+        let of_points = of_points.sorted();
+        let summed = of_points.summed(narrow, &period);
+        let percentile_ns = query.percentile_ns.map_or(usual, |fine| fine.max(least));
+        let intervals = match query.percentile_ns {
+            None if narrow == usual => None,
+            None => Some(of_points.summed(usual, &period)),
+            Some(_) => Some(of_intervals.sorted().summed(percentile_ns, &(query.from_ns..query.to_ns))),
+        };
+        let intervals = intervals.as_ref().map_or(&summed.points, |intervals| &intervals.points);
+        let mut means: Vec<u64> = intervals.values().map(|row| row.mean).collect();
+        let (mut points, mut whole) = (BTreeMap::new(), LevelRow::default());
+        let grid = Grid { width_ns, phase_ns: 0 };
+        for (start, row) in &summed.points {
+            grid.put(*start, row, &mut points);
+            whole.add(row);
+        }
+        let points: Vec<Point> = points.iter().map(|(start, row)| Point::of(*start, row)).collect();
+        let whole = points.first().map(|point| Point::of(point.start_ns, &whole));
+        gaps.sort_by_key(|gap| (gap.start_ns, gap.end_ns));
+        gaps.dedup();
+        let kind = series.first().map_or(Kind::Counter, |series| series.kind);
+        Total {
+            unit: series.first().map_or_else(String::new, |series| series.unit.clone()),
+            kind,
+            width_ns,
+            is_bound: summed.is_bound,
+            amount: (kind == Kind::Counter).then(|| whole.map(|whole| whole.amount())).flatten(),
+            points,
+            whole,
+            p95: percentile(&mut means, 95),
+            percentile_ns,
+            gaps,
+        }
+    }
 }
 
 struct Summed {
-    bins: BTreeMap<u64, LevelRow>,
+    points: BTreeMap<u64, LevelRow>,
     is_bound: bool,
 }
 
-impl Summed {
-    /// The same in bins that are several times as wide.
-    fn wider(self, width_ns: u64) -> Summed {
-        let mut bins: BTreeMap<u64, LevelRow> = BTreeMap::new();
-        for (start, row) in &self.bins {
-            bins.entry(start / width_ns * width_ns).or_default().add(row);
-        }
-        Summed { bins, ..self }
-    }
-}
-
-/// What was read of some series: samples, and rows of levels in bins.
-struct Pieces {
+/// What was read of some series: samples, and rows of levels by their beginnings.
+pub(crate) struct Pieces {
+    place: BTreeMap<u32, usize>,
     steps: Vec<Vec<Step>>,
-    rows: Vec<BTreeMap<u64, LevelRow>>,
+    rows: Vec<Vec<(u64, LevelRow)>>,
 }
 
-fn binned(
-    steps: &[Vec<Step>],
-    mut rows: Vec<BTreeMap<u64, LevelRow>>,
-    period: &Range<u64>,
-    grid: Grid,
-) -> Vec<BTreeMap<u64, LevelRow>> {
-    for (steps, bins) in steps.iter().zip(&mut rows) {
-        for step in steps {
-            if let Some(step) = step.within(period) {
-                grid.add(step, bins);
-            }
+impl Pieces {
+    fn of(series: &[Series]) -> Pieces {
+        let place = series.iter().enumerate().map(|(place, series)| (series.id, place)).collect();
+        Pieces { place, steps: vec![Vec::new(); series.len()], rows: vec![Vec::new(); series.len()] }
+    }
+
+    pub(crate) fn take(&mut self, piece: &Piece) {
+        let Some(place) = self.place.get(&piece.row.series) else { return };
+        match Step::of(piece) {
+            Some(step) => self.steps[*place].push(step),
+            None => self.rows[*place].push((piece.at_ns, piece.row)),
         }
     }
-    rows
+
+    /// The same with samples in order.
+    fn sorted(mut self) -> Pieces {
+        self.steps.iter_mut().for_each(in_order);
+        self
+    }
+
+    /// The samples and the rows of each series.
+    fn each(&self) -> impl Iterator<Item = (&[Step], &[(u64, LevelRow)])> {
+        self.steps.iter().map(Vec::as_slice).zip(self.rows.iter().map(Vec::as_slice))
+    }
+
+    /// The sums of all series in points: of samples exactly; of rows as far as they are known.
+    fn summed(&self, width_ns: u64, period: &Range<u64>) -> Summed {
+        let grid = Grid { width_ns, phase_ns: 0 };
+        let put = |steps: &[Step], points: &mut BTreeMap<u64, LevelRow>| {
+            let of_period = steps.iter().filter(|step| period.contains(&step.end_ns));
+            of_period.for_each(|step| grid.put(step.end_ns, &step.row(), points));
+        };
+        let is_bound = self.rows.iter().flatten().any(|(at_ns, _)| *at_ns < period.end);
+        let mut points = BTreeMap::new();
+        if !is_bound {
+            put(&sum(&self.steps), &mut points);
+            return Summed { points, is_bound };
+        }
+        // Some days may have samples of one series and rows of another.
+        let series = self.each().map(|(steps, rows)| {
+            let mut points = BTreeMap::new();
+            put(steps, &mut points);
+            let of_period = rows.iter().filter(|(at_ns, _)| *at_ns < period.end);
+            of_period.for_each(|(at_ns, row)| grid.put(*at_ns, row, &mut points));
+            points
+        });
+        let series: Vec<BTreeMap<u64, LevelRow>> = series.collect();
+        Summed { points: added(&series), is_bound }
+    }
 }
 
 /// The bins in which all series are known, added.

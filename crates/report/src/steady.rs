@@ -158,8 +158,8 @@ impl WarmUp {
     /// Nothing can be said.
     const UNKNOWN: WarmUp = WarmUp { mser5_ns: None, running_mean_ns: None };
 
-    /// That of a series.
-    fn of(values: &[f64], bin: Duration) -> WarmUp {
+    /// That of a series in bins of this width.
+    pub fn of(values: &[f64], bin: Duration) -> WarmUp {
         let nanos = |bins: usize| bin.as_nanos() * bins as u64;
         let half = &values[values.len() / 2..];
         let level = half.iter().sum::<f64>() / half.len().max(1) as f64;

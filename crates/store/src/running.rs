@@ -8,6 +8,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use nix::unistd::{AccessFlags, access};
 use serde::{Deserialize, Serialize};
 
 use crate::regular;
@@ -69,6 +70,8 @@ pub struct Observation {
     pub links: Vec<ObservedLink>,
     /// How late packets were handed on in a live run.
     pub lateness: Option<ObservedLateness>,
+    /// How far agents are, if a script of a lab runs; it has no links and no connections of a workload.
+    pub lab: Option<ObservedScript>,
     /// What is known of the verdict until now: `VALID`, `DEGRADED` or `INVALID`.
     pub verdict: String,
     /// Why it is not `VALID`.
@@ -152,6 +155,32 @@ pub struct ObservedLateness {
     pub max_ns: u64,
 }
 
+/// A script over the agents of a lab.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObservedScript {
+    /// The name of the experiment, by which agents know it.
+    pub experiment: String,
+    /// What all agents are asked now: `setup`, `open`, `run`, `finish`, `close`, `report`, `teardown`, `kill`; empty before.
+    pub command: String,
+    /// Agents, by name.
+    pub agents: Vec<ObservedAgent>,
+}
+
+/// How many blocks of a script are how far at an agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObservedAgent {
+    /// Its name.
+    pub agent: String,
+    /// Set up, or about to be.
+    pub set_up: u64,
+    /// At work.
+    pub running: u64,
+    /// Over.
+    pub ran: u64,
+    /// Failed.
+    pub failed: u64,
+}
+
 /// A warning or a note.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLine {
@@ -193,7 +222,7 @@ impl RunningFile {
 
     /// Whether somebody asks the run to stop.
     pub fn is_stop_requested(&self) -> bool {
-        self.lock.is_some() && self.folder.join(STOP_FILE).exists()
+        self.lock.is_some() && fs::symlink_metadata(self.folder.join(STOP_FILE)).is_ok()
     }
 }
 
@@ -249,7 +278,16 @@ pub fn request_stop(folder: &Path) -> io::Result<bool> {
     if observe(folder).is_none_or(|observation| observation.phase != Phase::Running) {
         return Ok(false);
     }
-    fs::write(folder.join(STOP_FILE), "{}\n").map(|()| true)
+    // A link of that name leads nowhere that is written to.
+    match File::options().write(true).create_new(true).open(folder.join(STOP_FILE)) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(true),
+    }
+}
+
+/// Whether this process may ask the run in `folder` to stop: whether it may write there.
+pub fn may_request_stop(folder: &Path) -> bool {
+    access(folder, AccessFlags::W_OK | AccessFlags::X_OK).is_ok()
 }
 
 #[cfg(test)]
@@ -276,6 +314,7 @@ mod tests {
             connections: ObservedConnections::default(),
             links: vec![ObservedLink { queue_delay_ns: Some(1.5), ..ObservedLink::default() }],
             lateness: None,
+            lab: None,
             verdict: "VALID".to_owned(),
             reasons: Vec::new(),
             log: vec![LogLine { unix_ns: 1, text: "text".to_owned() }],
@@ -293,13 +332,28 @@ mod tests {
         file.write(&observation());
         assert_eq!(observe(&folder), Some(observation()));
         assert_eq!(running_in(root.path()), [(folder.clone(), observation())]);
+        assert!(may_request_stop(&folder) && !may_request_stop(&root.path().join("none")));
         assert!(!file.is_stop_requested() && request_stop(&folder).unwrap() && file.is_stop_requested());
+        assert!(request_stop(&folder).unwrap(), "twice is as good as once");
         drop(file);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left");
         assert!(!request_stop(&folder).unwrap());
         // As a run leaves it that is killed.
         fs::write(folder.join(RUNNING_FILE), serde_json::to_vec(&observation()).unwrap()).unwrap();
         assert_eq!((observe(&folder), running_in(root.path())), (None, Vec::new()));
+    }
+
+    #[test]
+    fn a_stop_is_written_through_no_link() {
+        let root = tempfile::tempdir().unwrap();
+        let (folder, other) = (root.path().join("r"), root.path().join("other"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(&other, "kept").unwrap();
+        let file = RunningFile::new(&folder);
+        file.write(&observation());
+        std::os::unix::fs::symlink(&other, folder.join(STOP_FILE)).unwrap();
+        assert!(request_stop(&folder).unwrap() && file.is_stop_requested());
+        assert_eq!(fs::read_to_string(&other).unwrap(), "kept");
     }
 
     #[test]

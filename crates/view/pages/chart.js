@@ -3,7 +3,8 @@
 import uPlot from "./vendor/uPlot.js";
 import { current_zone, duration, scaled, time_and_utc } from "./numbers.js";
 
-const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** A colour of the pages. */
+export const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const faint = (of, share) => `color-mix(in srgb, ${of} ${share}%, transparent)`;
 
 // How uPlot writes times on the axis: from which distance of ticks on, the tick, and what stands below it where year, day or minute change.

@@ -5,6 +5,7 @@ import { h, put, say } from "./elements.js";
 import { choose_zone, current_zone, zones } from "./numbers.js";
 import { monitors_page } from "./monitors.js";
 import { map_page } from "./map.js";
+import { running_page } from "./running.js";
 import { compare_page, run_page, runs_page, sweep_page, sweeps_page } from "./runs.js";
 
 const PAGES = {
@@ -13,6 +14,7 @@ const PAGES = {
   runs: ["Runs", runs_page],
   sweeps: ["Sweeps", sweeps_page],
   run: [null, run_page],
+  running: [null, running_page],
   compare: [null, compare_page],
   sweep: [null, sweep_page],
 };
@@ -35,7 +37,7 @@ async function show() {
     if (mine !== shown) return;
     const page = name ?? (folders.monitors.length || !folders.runs ? "monitors" : "runs");
     document.querySelectorAll("nav a").forEach(link => {
-      const is_it = link.dataset.page === page || (page === "run" || page === "compare") && link.dataset.page === "runs"
+      const is_it = link.dataset.page === page || ["run", "running", "compare"].includes(page) && link.dataset.page === "runs"
         || page === "sweep" && link.dataset.page === "sweeps";
       is_it ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
     });

@@ -3,6 +3,7 @@
 import { ask, url } from "./ask.js";
 import { h, number, put, say, table } from "./elements.js";
 import { digits, duration, time, time_and_utc } from "./numbers.js";
+import { running_part } from "./running.js";
 
 const word = text => (text ? h("span", { class: `word ${text}` }, text) : "–");
 const tags_of = run => run.tags.map(tag => h("a", { class: "tag", href: url("#/runs", { tag }) }, tag));
@@ -46,7 +47,7 @@ export async function runs_page(place, fields, folders) {
     number(run.connections, run.connections === null ? "–" : run.connections.toLocaleString("en-US")),
     number(run.response_time_p50_ns, duration(run.response_time_p50_ns)), h("span", {}, tags_of(run)),
   ]);
-  put(place, h("h1", {}, "Runs"), form,
+  put(place, h("h1", {}, "Runs"), running_part(), form,
     h("div", { class: "bar" }, compare, told),
     rows.length
       ? table(`${found.runs.length} of ${folders.runs} runs${found.left_out ? `, ${found.left_out} more are left out` : ""}`,

@@ -1,10 +1,12 @@
 //! Which requests are answered at all.
 //!
 //! A page of another site can make a browser ask a server on this host, and can let a name of its own lead here (DNS rebinding). So the
-//! `Host` of a request must be an address, or a name that was given; its `Origin`, if it has one, must be this server.
+//! `Host` of a request must be an address, or a name that was given; its `Origin`, if it has one, must be this server. The only request that
+//! changes something, that a run stop, must have an `Origin` and the token of the page.
 
 use std::net::{IpAddr, SocketAddr};
 
+use flowloom::view::StopRequest;
 use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode};
@@ -12,6 +14,9 @@ use subtle::ConstantTimeEq;
 
 /// Characters of a token at least.
 pub const LEAST_TOKEN: usize = 16;
+
+/// The header in which pages send the token that is in them.
+pub(crate) const PAGE_TOKEN: HeaderName = HeaderName::from_static("flowloom-page-token");
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
@@ -23,6 +28,8 @@ pub(crate) struct Guard {
     /// Names by which the server is asked beside its addresses, in small letters.
     names: Vec<String>,
     token: Option<String>,
+    /// The token that is in the pages.
+    page_token: String,
 }
 
 /// Why a request is refused.
@@ -37,14 +44,21 @@ pub(crate) struct Refused {
 pub(crate) enum Passed {
     /// It is answered.
     In,
+    /// It asks a run to stop, and may.
+    Stop,
     /// It has the token in its URL, which goes into a cookie.
     ByLink,
 }
 
 impl Guard {
-    pub(crate) fn new(address: SocketAddr, names: &[String], token: Option<String>) -> Guard {
+    pub(crate) fn new(address: SocketAddr, names: &[String], token: Option<String>, page_token: String) -> Guard {
         let names = names.iter().map(|name| name.to_ascii_lowercase()).collect();
-        Guard { address, names, token }
+        Guard { address, names, token, page_token }
+    }
+
+    /// The token that pages send when they ask for more than an answer.
+    pub(crate) fn page_token(&self) -> &str {
+        &self.page_token
     }
 
     /// The name of the cookie: other servers of this host get it too.
@@ -59,7 +73,8 @@ impl Guard {
     /// Whether a request is answered.
     pub(crate) fn check(&self, request: &Parts) -> Result<Passed, Refused> {
         let refused = |status, why| Err(Refused { status, why });
-        if request.method != Method::GET && request.method != Method::HEAD {
+        let is_stop = request.method == Method::POST && request.uri.path() == StopRequest::PATH;
+        if request.method != Method::GET && request.method != Method::HEAD && !is_stop {
             return refused(StatusCode::METHOD_NOT_ALLOWED, "only GET is possible");
         }
         let Some(host) = only(&request.headers, HOST) else {
@@ -83,7 +98,19 @@ impl Guard {
         if is_foreign && text(FETCH_MODE) != Some(b"navigate") {
             return refused(StatusCode::FORBIDDEN, "the request comes from a page of another site");
         }
-        self.admit(request)
+        let passed = self.admit(request)?;
+        if !is_stop {
+            return Ok(passed);
+        }
+        // A page of another origin can send neither.
+        if !request.headers.contains_key(ORIGIN) {
+            return refused(StatusCode::FORBIDDEN, "the request names no origin");
+        }
+        let is_of_page = |given: &str| bool::from(given.as_bytes().ct_eq(self.page_token.as_bytes()));
+        if !only(&request.headers, PAGE_TOKEN).is_some_and(is_of_page) {
+            return refused(StatusCode::FORBIDDEN, "the token of the page is missing or old: load the page again");
+        }
+        Ok(Passed::Stop)
     }
 
     fn admit(&self, request: &Parts) -> Result<Passed, Refused> {
@@ -140,7 +167,7 @@ mod tests {
 
     fn guard(address: &str, names: &[&str], token: Option<&str>) -> Guard {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        Guard::new(address.parse().unwrap(), &names, token.map(str::to_owned))
+        Guard::new(address.parse().unwrap(), &names, token.map(str::to_owned), "fedcba9876543210".to_owned())
     }
 
     fn asked(guard: &Guard, url: &str, headers: &[(&str, &str)]) -> Result<Passed, u16> {
@@ -214,6 +241,37 @@ mod tests {
         ] {
             let headers = [host, ("sec-fetch-site", site), ("sec-fetch-mode", mode)];
             assert_eq!(asked(&guard, "/api/folders", &headers), answer, "{site} {mode}");
+        }
+    }
+
+    #[test]
+    fn a_run_is_stopped_by_own_pages_only() {
+        let guard = guard("127.0.0.1:8000", &[], None);
+        let post = |path: &str, headers: &[(&str, &str)]| {
+            let mut request = hyper::Request::post(path).header("host", "127.0.0.1:8000");
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            let (parts, ()) = request.body(()).unwrap().into_parts();
+            guard.check(&parts).map_err(|refused| refused.status.as_u16())
+        };
+        let own = ("origin", "http://127.0.0.1:8000");
+        let token = ("flowloom-page-token", "fedcba9876543210");
+        assert_eq!(post("/api/stop?run=0/a", &[own, token]), Ok(Passed::Stop));
+        for headers in [
+            &[own][..],
+            &[token],
+            &[own, ("flowloom-page-token", "fedcba9876543211")],
+            &[own, ("flowloom-page-token", "")],
+            &[("origin", "http://evil.example"), token],
+            &[("origin", "null"), token],
+            &[own, token, token],
+            &[own, token, ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")],
+        ] {
+            assert_eq!(post("/api/stop?run=0/a", headers), Err(403), "{headers:?}");
+        }
+        for path in ["/", "/api/folders", "/api/stop/", "/api/events?run=0/a"] {
+            assert_eq!(post(path, &[own, token]), Err(405), "{path}");
         }
     }
 

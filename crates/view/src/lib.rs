@@ -8,14 +8,17 @@
 //! | `server` | connections, their bounds, the end |
 //! | `guard` | which requests are answered at all: hosts, origins, the token |
 //! | `routes` | a request into a response |
+//! | `events` | news of a run as a stream of events |
 //! | `pages` | the files of the pages |
 
 #![forbid(unsafe_code)]
 
+mod events;
 mod guard;
 mod pages;
 mod routes;
 mod server;
 
+pub use events::MOST_STREAMS;
 pub use guard::LEAST_TOKEN;
 pub use server::{MOST_CONNECTIONS, Server, ViewOptions};

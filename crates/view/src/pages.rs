@@ -10,6 +10,9 @@ pub(crate) struct Page {
     pub(crate) bytes: &'static [u8],
 }
 
+/// What stands in the first page for the token of the page.
+pub(crate) const TOKEN_PLACE: &str = "@page-token@";
+
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
@@ -35,6 +38,8 @@ pages! {
     "/more.js", SCRIPT, "more.js";
     "/map.js", SCRIPT, "map.js";
     "/runs.js", SCRIPT, "runs.js";
+    "/running.js", SCRIPT, "running.js";
+    "/lines.js", SCRIPT, "lines.js";
     "/vendor/uPlot.js", SCRIPT, "vendor/uPlot.js";
     "/vendor/uPlot.css", STYLE, "vendor/uPlot.css";
 }

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use flowloom::view::{Answer, Question, Shelf};
+use flowloom::view::{Answer, Question, Shelf, StopRequest};
 use flowloom::{Error, ErrorKind};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
@@ -17,8 +17,9 @@ use hyper::{Method, Response, StatusCode};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
+use crate::events;
 use crate::guard::{Guard, Passed, Refused};
-use crate::pages::PAGES;
+use crate::pages::{PAGES, TOKEN_PLACE};
 
 /// The body of a response: whole, or a stream of events.
 pub(crate) type Body = BoxBody<Bytes, Infallible>;
@@ -44,6 +45,8 @@ pub(crate) struct Routes {
     pub(crate) guard: Guard,
     /// Questions that are answered at the same time.
     pub(crate) places: Semaphore,
+    /// Streams at the same time.
+    pub(crate) streams: Arc<Semaphore>,
 }
 
 impl Routes {
@@ -53,6 +56,7 @@ impl Routes {
             Err(Refused { status, why }) => refusal(status, why, None),
             Ok(Passed::ByLink) => self.take_token(),
             Ok(Passed::In) => self.answer(request).await,
+            Ok(Passed::Stop) => self.stop(request).await,
         };
         if request.method == Method::HEAD {
             *response.body_mut() = whole(Bytes::new());
@@ -84,20 +88,63 @@ impl Routes {
     async fn answer(&self, request: &Parts) -> Response<Body> {
         let path = request.uri.path();
         if let Some(page) = PAGES.iter().find(|page| page.path == path) {
-            let mut response = of(StatusCode::OK, page.kind, Bytes::from_static(page.bytes));
+            let mut response = of(StatusCode::OK, page.kind, self.page(page.bytes));
             response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
             return response;
         }
         let question = match Question::parse(path, request.uri.query().unwrap_or_default()) {
             None => return refusal(StatusCode::NOT_FOUND, "there is no such page", None),
             Some(Err(error)) => return failure(&error),
+            Some(Ok(Question::Follow { run })) => return self.follow(run).await,
             Some(Ok(question)) => question,
         };
+        self.ask(move |shelf| shelf.answer(&question)).await
+    }
+
+    /// Asks a run to stop.
+    async fn stop(&self, request: &Parts) -> Response<Body> {
+        match StopRequest::parse(request.uri.query().unwrap_or_default()) {
+            Err(error) => failure(&error),
+            Ok(stop) => self.ask(move |shelf| shelf.stop(&stop)).await,
+        }
+    }
+
+    /// A page; the one that a browser opens has the token in it.
+    fn page(&self, bytes: &'static [u8]) -> Bytes {
+        let whole = Bytes::from_static(bytes);
+        match std::str::from_utf8(bytes) {
+            Ok(text) if text.contains(TOKEN_PLACE) => text.replace(TOKEN_PLACE, self.guard.page_token()).into(),
+            _ => whole,
+        }
+    }
+
+    /// News of a run until it ends.
+    async fn follow(&self, run: String) -> Response<Body> {
+        let Ok(place) = Arc::clone(&self.streams).try_acquire_owned() else {
+            let why = "as many runs as possible are followed: close another page";
+            return refusal(StatusCode::SERVICE_UNAVAILABLE, why, None);
+        };
+        let (shelf, asked) = (Arc::clone(&self.shelf), run.clone());
+        let followed = match tokio::task::spawn_blocking(move || shelf.follow(&asked)).await {
+            Ok(Ok(Some(followed))) => followed,
+            Ok(Ok(None)) => {
+                return refusal(StatusCode::NOT_FOUND, &format!("there is no run under way {run:?}"), None);
+            }
+            Ok(Err(error)) => return failure(&error),
+            Err(_) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, "the answer failed", None),
+        };
+        let mut response = Response::new(events::stream(Arc::clone(&self.shelf), followed, place));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        response
+    }
+
+    /// What the folders say, once there is a place for it.
+    async fn ask(&self, asked: impl FnOnce(&Shelf) -> Result<Answer, Error> + Send + 'static) -> Response<Body> {
         let Ok(place) = self.places.acquire().await else {
             return refusal(StatusCode::SERVICE_UNAVAILABLE, "the server ends", None);
         };
         let shelf = Arc::clone(&self.shelf);
-        let answered = tokio::task::spawn_blocking(move || shelf.answer(&question)).await;
+        let answered = tokio::task::spawn_blocking(move || asked(&shelf)).await;
         drop(place);
         match answered {
             Ok(Ok(answer)) => told(answer),
@@ -122,6 +169,7 @@ fn told(answer: Answer) -> Response<Body> {
             response
         }
         Answer::Nothing(why) => refusal(StatusCode::NOT_FOUND, &why, None),
+        Answer::Forbidden(why) => refusal(StatusCode::FORBIDDEN, &why, None),
     }
 }
 

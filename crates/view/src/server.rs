@@ -18,6 +18,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot};
 
+use crate::events::MOST_STREAMS;
 use crate::guard::{Guard, LEAST_TOKEN};
 use crate::routes::Routes;
 
@@ -26,6 +27,9 @@ pub const MOST_CONNECTIONS: usize = 64;
 
 /// Questions that are answered at the same time.
 const MOST_ANSWERS: usize = 4;
+
+/// Looks at runs that are followed, at the same time.
+const MOST_LOOKS: usize = 4;
 
 /// Bytes of the head of a request at most.
 const MOST_HEAD: usize = 16 << 10;
@@ -74,12 +78,13 @@ impl Server {
         let token = token_for(options, &address)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
-            .max_blocking_threads(MOST_ANSWERS)
+            .max_blocking_threads(MOST_ANSWERS + MOST_LOOKS)
             .enable_all()
             .build()
             .map_err(failed)?;
-        let guard = Guard::new(address, &options.hosts, token.clone());
-        let routes = Arc::new(Routes { shelf, guard, places: Semaphore::new(MOST_ANSWERS) });
+        let guard = Guard::new(address, &options.hosts, token.clone(), random_token()?);
+        let (places, streams) = (Semaphore::new(MOST_ANSWERS), Arc::new(Semaphore::new(MOST_STREAMS)));
+        let routes = Arc::new(Routes { shelf, guard, places, streams });
         let (end, ended) = oneshot::channel();
         let thread = thread::Builder::new().name("view".to_owned()).spawn(move || {
             runtime.block_on(async {
@@ -128,12 +133,15 @@ fn token_for(options: &ViewOptions, address: &SocketAddr) -> Result<Option<Strin
             Ok(Some(token.clone()))
         }
         None if address.ip().is_loopback() => Ok(None),
-        None => {
-            let mut bytes = [0; 16];
-            SystemRandom::new().fill(&mut bytes).map_err(|_| Error::new("the system gives no random numbers"))?;
-            Ok(Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
-        }
+        None => random_token().map(Some),
     }
+}
+
+/// A token that nobody can guess.
+fn random_token() -> Result<String, Error> {
+    let mut bytes = [0; 16];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| Error::new("the system gives no random numbers"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 async fn accept(listener: std::net::TcpListener, routes: Arc<Routes>) {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use flowloom::lab::authority::identity::Name;
 use flowloom::lab::authority::unique;
 use flowloom::lab::blocking;
-use flowloom::lab::controller::experiment::Outcome;
+use flowloom::lab::control::Command;
+use flowloom::lab::controller::experiment::{Outcome, takes_s};
 use flowloom::lab::controller::{AgentRun, LeafRun, Offset, Step, Watcher};
 use flowloom::lab::report::{Reports, is_report};
 use flowloom::lab::script::expand::whole;
@@ -22,9 +23,9 @@ use serde_json::{Value, json};
 use crate::exit::Exit;
 use crate::lab_view::View;
 use crate::{args, interrupt, scripts};
-use flowloom::Error;
 use flowloom::run::hosts_of;
 use flowloom::run::of_lab;
+use flowloom::{Error, ScriptWatch};
 
 /// Runs the command.
 pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Error> {
@@ -44,8 +45,7 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Error> {
     let end = real(target).map_err(|error| cannot(target, &error))?;
     let folder = StagedFolder::create(&end).map_err(|error| cannot(target, &error))?;
     let view = Arc::new(View::new(quiet));
-    let (hears, watches) = (Arc::clone(&view), Arc::clone(&view));
-    let says = (move |command| hears.phase(command), Box::new(move |step: Step<'_>| watches.step(step)) as Watcher);
+    let watch = Arc::new(ScriptWatch::new(&end, folder.path(), &name.to_string(), takes_s(&block)));
     let mut reports = Reports::new(folder.path());
     let report = |part| reports.take(&part);
     if !quiet {
@@ -55,10 +55,14 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Error> {
     let begun = match args.take_up {
         Some(_) => blocking::reports(&args.dir, &name, &block, &list, report),
         None => {
-            blocking::experiment(&args.dir, &name, &block, &list, says, report, || interrupt::stop().is_requested())
+            let says = hear(&view, &watch);
+            let is_over = || watch.is_stop_requested() || interrupt::stop().is_requested();
+            blocking::experiment(&args.dir, &name, &block, &list, says, report, is_over)
         }
     };
     view.end();
+    // What others see of a run that goes on is no part of its results.
+    drop(watch);
     let outcome = begun.map_err(of_lab)?.map_err(|problems| {
         let mut problems = problems.into_iter();
         let first = problems.next().map_or_else(|| Error::new(""), Error::new);
@@ -89,6 +93,21 @@ pub fn run(args: &args::LabRun, quiet: bool) -> Result<Exit, Error> {
     } else {
         Exit::Invalid
     })
+}
+
+/// Those who hear what blocks are asked: the terminal, and others who watch.
+fn hear(view: &Arc<View>, watch: &Arc<ScriptWatch>) -> (impl FnMut(Command) + use<>, Watcher) {
+    let (view, watch) = (Arc::clone(view), Arc::clone(watch));
+    let (views, watches) = (Arc::clone(&view), Arc::clone(&watch));
+    let phase = move |command| {
+        view.phase(command);
+        watch.phase(command);
+    };
+    let step = move |step: Step<'_>| {
+        watches.step(&step);
+        views.step(step);
+    };
+    (phase, Box::new(step))
 }
 
 /// The files that every folder of results has.

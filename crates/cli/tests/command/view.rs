@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::documented::check;
 use crate::support::{Bench, Traffic};
+use crate::watch::{experiment, running, started};
 
 const REGISTRY: &str = "\
 [[site]]
@@ -65,6 +66,32 @@ impl Viewed {
         serde_json::from_str(text.split_once("\r\n\r\n").unwrap().1).unwrap()
     }
 
+    /// Follows a run.
+    fn events(&self, run: &str) -> BufReader<TcpStream> {
+        let mut stream = TcpStream::connect(&self.1).unwrap();
+        write!(stream, "GET /api/events?run={run} HTTP/1.1\r\nhost: {}\r\n\r\n", self.1).unwrap();
+        BufReader::new(stream)
+    }
+
+    /// Asks a run to stop, as the page does.
+    fn stop(&self, run: &str) -> Value {
+        let send = |request: String| {
+            let mut stream = TcpStream::connect(&self.1).unwrap();
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut text = String::new();
+            stream.read_to_string(&mut text).unwrap();
+            text.split_once("\r\n\r\n").unwrap().1.to_owned()
+        };
+        let page = send(format!("GET / HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.1));
+        let token = page.split_once("name=\"page-token\" content=\"").unwrap().1.split('"').next().unwrap();
+        let answer = send(format!(
+            "POST /api/stop?run={run} HTTP/1.1\r\nhost: {0}\r\norigin: http://{0}\r\nflowloom-page-token: {token}\r\n\
+             content-length: 0\r\nconnection: close\r\n\r\n",
+            self.1
+        ));
+        serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{answer}"))
+    }
+
     /// Ends it by a signal: its exit code, and what it said.
     fn end(mut self, signal: &str) -> (Option<i32>, String) {
         assert!(Command::new("kill").args([signal, &self.0.id().to_string()]).status().unwrap().success());
@@ -79,6 +106,14 @@ impl Drop for Viewed {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// The next event of a stream: its name and what it says.
+fn event(events: &mut BufReader<TcpStream>) -> (String, Value) {
+    let mut lines = events.lines().map(Result::unwrap);
+    let name = lines.find_map(|line| Some(line.strip_prefix("event: ")?.to_owned())).expect("the stream has ended");
+    let data = lines.next().unwrap();
+    (name, serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap())
 }
 
 /// Two hours of two ports.
@@ -154,6 +189,64 @@ fn every_answer_is_as_documented() {
     assert_eq!(sweep["answer"]["sentence"], serde_json::from_str::<Value>(&told).unwrap()["sentence"]);
     let (code, said) = viewed.end("-INT");
     assert_eq!((code, &said[..]), (Some(0), ""));
+}
+
+#[test]
+fn a_run_is_seen_stopped_and_found_with_its_report() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("runs")).unwrap();
+    bench.file("x.toml", experiment(100_000).as_bytes());
+    let mut child = started(&bench, &["run", "x.toml", "-o", "runs/r", "-q"]);
+    let viewed = Viewed::start(&bench, &["runs"]);
+    running(&bench.path("runs"), &mut child);
+    let listed =
+        std::iter::repeat_with(|| viewed.ask("/api/running")).find(|told| told["runs"][0].is_object()).unwrap();
+    check("view running", &listed);
+    let run = &listed["runs"][0];
+    assert_eq!((&run["name"], &run["can_stop"]), (&"r".into(), &true.into()));
+    let id = run["id"].as_str().unwrap();
+    let mut events = viewed.events(id);
+    let (name, first) = event(&mut events);
+    assert_eq!(name, "observation");
+    check("view-running", &first);
+    let time = |told: &Value| told["observation"]["time_ns"].as_u64().unwrap();
+    let (_, next) = event(&mut events);
+    assert!(time(&next) > time(&first), "{next}");
+    check("view stop", &viewed.stop(id));
+    let (name, results) =
+        std::iter::repeat_with(|| event(&mut events)).find(|(name, _)| name != "observation").unwrap();
+    check("view results", &results);
+    let expected = serde_json::json!({ "json_version": 1, "run": "0/r", "sweep": null, "has_report": true });
+    assert_eq!((&name[..], &results), ("end", &expected));
+    assert_eq!(child.output().status.code(), Some(3));
+    assert_eq!(viewed.ask("/api/run?run=0/r")["run"]["is_complete"], false);
+    let (code, said) = viewed.end("-INT");
+    assert_eq!((code, &said[..]), (Some(0), ""));
+}
+
+#[test]
+fn cells_of_a_sweep_lead_to_their_sweep() {
+    let bench = Bench::new();
+    bench.file("x.toml", experiment(100_000).as_bytes());
+    let words = ["sweep", "x.toml", "--vary", "rate=50mbit,100mbit", "--seeds", "1", "-o", "s", "--yes"];
+    let mut child = started(&bench, &words);
+    let viewed = Viewed::start(&bench, &["."]);
+    let listed = loop {
+        let told = viewed.ask("/api/running");
+        if told["runs"][0].is_object() {
+            break told;
+        }
+        assert!(child.child().try_wait().unwrap().is_none(), "it ended without a word");
+    };
+    let run = &listed["runs"][0];
+    assert!(run["name"].as_str().unwrap().starts_with("s/cells/"), "{run}");
+    let id = run["id"].as_str().unwrap();
+    let mut events = viewed.events(id);
+    assert_eq!(event(&mut events).0, "observation");
+    viewed.stop(id);
+    let (_, results) = std::iter::repeat_with(|| event(&mut events)).find(|(name, _)| name == "end").unwrap();
+    assert_eq!((&results["run"], &results["sweep"]), (&Value::Null, &"0/s".into()));
+    assert_eq!(child.output().status.code(), Some(3));
 }
 
 #[test]

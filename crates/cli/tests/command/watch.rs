@@ -18,7 +18,7 @@ use crate::documented::check;
 use crate::support::Bench;
 
 /// A bulk transfer that fills a link of 100 Mbit/s.
-fn experiment(seconds: u64) -> String {
+pub fn experiment(seconds: u64) -> String {
     format!(
         "measure.duration = \"{seconds}s\"\nmeasure.throughput-every = \"1s\"\n[network.bottleneck]\nrate = \"100mbit\"\ndelay = \"5ms\"\n\
          queue = {{ kind = \"drop-tail\", limit = \"200p\" }}\n[[sources]]\nname = \"s\"\nkind = \"bulk\"\nrtt = \"20ms\"\n"
@@ -26,15 +26,15 @@ fn experiment(seconds: u64) -> String {
 }
 
 /// The command at work. It ends with the test: a run of days would outlive one that fails.
-struct Started(Option<Child>);
+pub struct Started(Option<Child>);
 
 impl Started {
-    fn child(&mut self) -> &mut Child {
+    pub fn child(&mut self) -> &mut Child {
         self.0.as_mut().unwrap()
     }
 
     /// Waits for its end.
-    fn output(mut self) -> Output {
+    pub fn output(mut self) -> Output {
         self.0.take().unwrap().wait_with_output().unwrap()
     }
 }
@@ -48,7 +48,7 @@ impl Drop for Started {
     }
 }
 
-fn started(bench: &Bench, words: &[&str]) -> Started {
+pub fn started(bench: &Bench, words: &[&str]) -> Started {
     let child = Command::new(env!("CARGO_BIN_EXE_flowloom"))
         .current_dir(bench.folder.path())
         .args(words)
@@ -62,7 +62,7 @@ fn started(bench: &Bench, words: &[&str]) -> Started {
 
 /// The only run that goes on in a folder, once it says so.
 #[expect(clippy::disallowed_methods, reason = "another process is waited for")]
-fn running(root: &Path, started: &mut Started) -> (PathBuf, Observation) {
+pub fn running(root: &Path, started: &mut Started) -> (PathBuf, Observation) {
     loop {
         if let [one] = &running_in(root)[..] {
             return one.clone();

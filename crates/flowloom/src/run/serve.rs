@@ -274,6 +274,7 @@ mod tests {
             connections: ObservedConnections { started: 5, active: 2, completed: 1, reset: 1, gave_up: 1 },
             links: vec![link],
             lateness: Some(ObservedLateness { count: 7, p50_ns: 1_000, p99_ns: 2_000, max_ns: 3_000 }),
+            lab: None,
             verdict: "DEGRADED".to_owned(),
             reasons: Vec::new(),
             log: Vec::new(),

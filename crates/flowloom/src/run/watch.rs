@@ -74,6 +74,7 @@ impl<'a> Watch<'a> {
             connections: ObservedConnections::default(),
             links: links.collect(),
             lateness: None,
+            lab: None,
             verdict: Accounted::Valid.to_string(),
             reasons: Vec::new(),
             log: Vec::new(),

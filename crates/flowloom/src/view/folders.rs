@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use flowloom_store::running::{RUNNING_FILE, observe};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -29,6 +30,8 @@ pub enum FolderKind {
     Registry,
     /// A file of notes.
     Notes,
+    /// The unfinished folder of a run under way.
+    Running,
 }
 
 /// Something that was found.
@@ -80,6 +83,9 @@ impl Found {
                 true => self.problems.push(format!("{name} has a symbolic link in it, and is left out")),
                 false => self.enter(id, name, kind, path),
             }
+            if kind == FolderKind::Sweep {
+                self.look_for_cells(path, id, name, left);
+            }
             return;
         }
         let Ok(entries) = fs::read_dir(path) else {
@@ -108,6 +114,22 @@ impl Found {
         }
     }
 
+    /// Cells of a sweep that are under way. Those that have ended are the sweep's.
+    fn look_for_cells(&mut self, sweep: &Path, id: &str, name: &str, left: &mut usize) {
+        let cells = sweep.join(CELLS);
+        if !fs::symlink_metadata(&cells).is_ok_and(|found| found.is_dir()) {
+            return;
+        }
+        for entry in fs::read_dir(&cells).into_iter().flatten().flatten().take(*left) {
+            *left -= 1;
+            let (path, file) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && is_under_way(&path) && !has_link(&path) {
+                let below = |known: &str| format!("{known}/{CELLS}/{file}");
+                self.enter(&below(id), &below(name), FolderKind::Running, &path);
+            }
+        }
+    }
+
     fn enter(&mut self, id: &str, name: &str, kind: FolderKind, path: &Path) {
         let folder = Folder { id: id.to_owned(), name: name.to_owned(), kind, path: path.to_owned() };
         self.folders.insert(id.to_owned(), folder);
@@ -119,12 +141,19 @@ impl Found {
     }
 }
 
+/// Where a sweep has its cells.
+const CELLS: &str = "cells";
+
 /// The file of notes, by its name.
 pub(super) const NOTES_FILE: &str = "notes.toml";
 
 /// What a folder is, by the file that makes it that.
 fn kind_of(path: &Path) -> Option<FolderKind> {
     let has = |name: &str| fs::symlink_metadata(path.join(name)).is_ok_and(|found| found.is_file());
+    // A run writes its results into the same folder while it ends.
+    if is_under_way(path) {
+        return Some(FolderKind::Running);
+    }
     if has(flowloom_store::monitor::CATALOGUE_FILE) {
         return Some(FolderKind::Monitor);
     }
@@ -132,6 +161,12 @@ fn kind_of(path: &Path) -> Option<FolderKind> {
         return Some(FolderKind::Sweep);
     }
     (has("run.json") || has("index.json")).then_some(FolderKind::Run)
+}
+
+/// Whether a run goes on in a folder.
+fn is_under_way(path: &Path) -> bool {
+    let is_said = fs::symlink_metadata(path.join(RUNNING_FILE)).is_ok_and(|found| found.is_file());
+    is_said && observe(path).is_some()
 }
 
 /// Whether a link in a folder leads elsewhere.

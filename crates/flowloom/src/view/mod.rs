@@ -1,5 +1,5 @@
 //! What `flowloom view` shows: monitors, runs, sweeps and notes in some folders, as answers to questions over HTTP
-//! (`docs/reference/view-api.md`). Nothing here speaks HTTP, and nothing is written.
+//! (`docs/reference/view-api.md`). Nothing here speaks HTTP, and nothing is written but the request that a run stop.
 //!
 //! | file | holds |
 //! |---|---|
@@ -9,6 +9,7 @@
 //! | `series` | periods, days, correlations and bursts of a monitor |
 //! | `map` | sites and links at a time, with their load |
 //! | `runs` | runs: what a list shows of each; search |
+//! | `running` | runs under way: a list, one that is followed, the request to stop |
 //! | `notes` | `notes.toml`: periods and tags that people write |
 //! | `marks` | runs and notes as periods of time |
 
@@ -17,12 +18,14 @@ mod map;
 mod marks;
 mod notes;
 mod question;
+mod running;
 mod runs;
 mod series;
 mod shelf;
 
 pub use folders::{Folder, FolderKind};
-pub use question::{MOST_POINTS, MOST_RUNS, MOST_SERIES, Question, Span};
+pub use question::{MOST_POINTS, MOST_RUNS, MOST_SERIES, Question, Span, StopRequest};
+pub use running::{Followed, News};
 pub use shelf::{Answer, Shelf};
 
 #[cfg(test)]

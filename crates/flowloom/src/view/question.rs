@@ -121,6 +121,13 @@ pub enum Question {
         /// Their folders, the reference first.
         runs: Vec<String>,
     },
+    /// Runs under way: `/api/running`.
+    Running,
+    /// One of them, followed to its end: `/api/events`.
+    Follow {
+        /// Its folder.
+        run: String,
+    },
     /// A sweep: `/api/sweep`.
     Sweep {
         /// Its folder.
@@ -134,7 +141,7 @@ pub enum Question {
 }
 
 /// The paths that are answered.
-const PATHS: [&str; 13] = [
+const PATHS: [&str; 15] = [
     "/api/folders",
     "/api/monitor",
     "/api/period",
@@ -146,6 +153,8 @@ const PATHS: [&str; 13] = [
     "/api/map",
     "/api/runs",
     "/api/run",
+    "/api/running",
+    "/api/events",
     "/api/compare",
     "/api/sweep",
 ];
@@ -163,6 +172,29 @@ impl Question {
             fields.end()?;
             Ok(question)
         })
+    }
+}
+
+/// Something that is asked for and is no question: a run is to stop. Its path is [`StopRequest::PATH`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StopRequest {
+    /// The folder of the run.
+    pub run: String,
+}
+
+impl StopRequest {
+    /// Its path.
+    pub const PATH: &str = "/api/stop";
+
+    /// Reads the query of a URL.
+    ///
+    /// # Errors
+    /// A field is missing, unknown, given twice, or cannot be.
+    pub fn parse(query: &str) -> Result<StopRequest, Error> {
+        let mut fields = Fields::read(query)?;
+        let request = StopRequest { run: fields.one("run")? };
+        fields.end()?;
+        Ok(request)
     }
 }
 
@@ -210,6 +242,8 @@ fn read(path: &str, fields: &mut Fields<'_>) -> Result<Question, Error> {
             Question::Runs { search: fields.maybe("search")?.unwrap_or_default(), tag: fields.maybe("tag")? }
         }
         "/api/run" => Question::Run { run: fields.one("run")? },
+        "/api/running" => Question::Running,
+        "/api/events" => Question::Follow { run: fields.one("run")? },
         "/api/compare" => {
             let runs = fields.all("run");
             if runs.is_empty() || runs.len() > MOST_RUNS {

@@ -287,8 +287,13 @@ impl Asked<'_> {
         if is_summed {
             Unaddable::check(&chosen).map_err(|error| Error::usage(error).hint("choose series of one unit"))?;
         }
-        let sum = is_summed.then(|| self.archive.total(&chosen, query)).transpose().map_err(Error::of)?;
-        let curves = self.archive.ask(&chosen, query).map_err(Error::of)?;
+        let (curves, sum) = match is_summed {
+            true => {
+                let (curves, sum) = self.archive.ask_and_add(&chosen, query).map_err(Error::of)?;
+                (curves, Some(sum))
+            }
+            false => (self.archive.ask(&chosen, query).map_err(Error::of)?, None),
+        };
         Ok(PeriodTold {
             from_ns: query.from_ns,
             to_ns: query.to_ns,

@@ -10,6 +10,7 @@ use flowloom_monitor::registry::Registry;
 use flowloom_monitor::{Archive, Query};
 use flowloom_report::compare::Options;
 use flowloom_store::monitor::{Series, is_written};
+use flowloom_store::running::request_stop;
 use serde::Serialize;
 use serde_json::json;
 
@@ -17,7 +18,8 @@ use super::folders::{Folder, FolderKind, Found};
 use super::map;
 use super::marks::{Mark, MarkKind};
 use super::notes::{self, Note};
-use super::question::{Question, Span};
+use super::question::{Question, Span, StopRequest};
+use super::running::{Change, Followed, News, RunningCard};
 use super::runs::{RunCard, order, words};
 use super::series::Asked;
 use crate::clock::Stopwatch;
@@ -45,6 +47,8 @@ pub enum Answer {
     Report(Vec<u8>),
     /// There is nothing of this name.
     Nothing(String),
+    /// Whoever shows it may not do that.
+    Forbidden(String),
 }
 
 /// What `flowloom view` shows.
@@ -132,6 +136,17 @@ impl Shelf {
                 let Some(folder) = self.find(run, FolderKind::Run)? else { return Ok(nothing("run", run)) };
                 json_of(&json!({ "run": *self.card(&folder), "experiment": self.card(&folder).experiment }))
             }
+            Question::Running => {
+                let found = self.found()?;
+                let runs: Vec<RunningCard> = found.of(FolderKind::Running).filter_map(RunningCard::of).collect();
+                let left_out = runs.len().saturating_sub(MOST_LISTED);
+                json_of(&json!({ "runs": &runs[..runs.len() - left_out], "left_out": left_out }))
+            }
+            // As it is now: whoever follows it asks for news.
+            Question::Follow { run } => {
+                let card = self.find(run, FolderKind::Running)?.and_then(|folder| RunningCard::of(&folder));
+                card.map_or_else(|| Ok(nothing("run under way", run)), |card| json_of(&card))
+            }
             Question::Compare { runs } => self.compare(runs),
             Question::Sweep { sweep } => {
                 let Some(folder) = self.find(sweep, FolderKind::Sweep)? else { return Ok(nothing("sweep", sweep)) };
@@ -141,6 +156,57 @@ impl Shelf {
             }
             Question::Report { folder } => self.report(folder),
         }
+    }
+
+    /// The run under way of this id, to be asked for [news](Shelf::news); `None` if there is none.
+    ///
+    /// # Errors
+    /// A folder can no longer be read.
+    pub fn follow(&self, run: &str) -> Result<Option<Followed>, Error> {
+        Ok(self.find(run, FolderKind::Running)?.map(Followed::new))
+    }
+
+    /// What is new of a run.
+    ///
+    /// # Errors
+    /// A folder can no longer be read.
+    pub fn news(&self, followed: &mut Followed) -> Result<News, Error> {
+        let bytes = |answer| match answer {
+            Answer::Json(bytes) => bytes,
+            _ => Vec::new(),
+        };
+        Ok(match followed.change() {
+            Change::Nothing => News::Nothing,
+            Change::Said(card) => News::Said(bytes(json_of(&card)?)),
+            Change::Ended => {
+                // What was found before has it without its name. Whoever hears where its results are asks for them next.
+                self.forget();
+                let found = self.found()?;
+                News::Ended(bytes(json_of(&followed.results(&found))?))
+            }
+        })
+    }
+
+    /// Asks a run to stop, as `flowloom watch --stop` does.
+    ///
+    /// # Errors
+    /// A folder can no longer be read, or the request cannot be written.
+    pub fn stop(&self, request: &StopRequest) -> Result<Answer, Error> {
+        let run = &request.run;
+        let Some(folder) = self.find(run, FolderKind::Running)? else { return Ok(nothing("run under way", run)) };
+        match request_stop(&folder.path) {
+            Ok(true) => json_of(&json!({ "run": run, "is_asked": true })),
+            Ok(false) => Ok(nothing("run under way", run)),
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                Ok(Answer::Forbidden(format!("the server may not write in the folder of {run:?}")))
+            }
+            Err(error) => Err(Error::of_file(&folder.path, &error)),
+        }
+    }
+
+    /// Has folders be looked through again.
+    fn forget(&self) {
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn found(&self) -> Result<Arc<Found>, Error> {
@@ -318,7 +384,7 @@ impl Shelf {
 }
 
 /// Whether there is a file, and no link to one.
-fn is_file(path: &Path) -> bool {
+pub(super) fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }
 

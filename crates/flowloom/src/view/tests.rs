@@ -84,14 +84,22 @@ fn answers_are_those_of_a_pencil() {
     assert_eq!(curve["whole"]["amount"], 23_800 * 60);
     assert_eq!(curve["points"]["start_ns"][29], START + 30 * MINUTE);
     close(&curve["points"]["mean"][29], 10_000.0);
-    // In 120 minutes each: 10,000 + 5 x 500 + 114 x 100 octets a second, and seven times that.
+    // Of the same 119 minutes: 23,800 octets a second of the one, and seven times that of the other, which has 100 in its first three minutes.
     let sum = &period["sum"];
     assert_eq!((&sum["unit"], &sum["is_bound"]), (&"octets".into(), &false.into()));
-    close(&sum["whole"]["mean"], 8.0 * 23_900.0 / 120.0);
+    close(&sum["whole"]["mean"], 8.0 * 200.0);
+    assert_eq!(sum["whole"]["amount"], 8 * 23_800 * 60);
+    assert_eq!(sum["points"]["start_ns"], curve["points"]["start_ns"], "a sum has the points of its series");
     close(&sum["whole"]["most"], 70_100.0);
     close(&sum["whole"]["least"], 800.0);
     close(&sum["points"]["mean"][29], 10_700.0);
     close(&sum["points"]["mean"][32], 70_100.0);
+
+    // A series added to nothing is that series.
+    let alone = ask(&shelf, "/api/period", &format!("{hours}&series={one}&points=17&sum=true&percentile=10min"));
+    let (curve, sum) = (&alone["curves"][0], &alone["sum"]);
+    assert_eq!((&sum["points"], &sum["width_ns"]), (&curve["points"], &curve["width_ns"]));
+    assert_eq!(sum["whole"], curve["whole"]);
 
     // However short the intervals are that were asked for, there are no more than 100,000.
     let short = ask(&shelf, "/api/period", &format!("{both}&points=121&sum=true&percentile=1ns"));
@@ -118,8 +126,8 @@ fn answers_are_those_of_a_pencil() {
     let found = ask(&shelf, "/api/days", &format!("{hours}&series={one}"));
     let day = &found["series"][0]["days"][0];
     assert_eq!(day["start_ns"], START);
-    // 58 minutes of 100, one of 500, one of 10,000.
-    close(&day["hours"][0]["mean"], 16_300.0 / 60.0);
+    // 58 minutes of 100 and one of 10,000 end in the first hour; the minute that ends with it belongs to the next one.
+    close(&day["hours"][0]["mean"], 15_800.0 / 59.0);
     close(&day["hours"][1]["most"], 500.0);
     assert_eq!(day["hours"].as_array().unwrap().len(), 2);
     // India's days begin at 18:30 UTC.
@@ -127,7 +135,8 @@ fn answers_are_those_of_a_pencil() {
     assert_eq!(found["series"][0]["days"][0]["start_ns"], START - 330 * MINUTE);
     let hours = &found["series"][0]["days"][0]["hours"];
     assert_eq!(hours[0]["start_ns"], START - 30 * MINUTE);
-    close(&hours[0]["most"], 10_000.0);
+    close(&hours[0]["most"], 100.0);
+    close(&hours[1]["most"], 10_000.0);
 
     let later = format!("monitor=0/m&from={START}&to={}&series={one}", START + 130 * MINUTE);
     let gap = &ask(&shelf, "/api/period", &later)["curves"][0]["gaps"][0];

@@ -252,7 +252,7 @@ impl Outcome {
 }
 
 /// Seconds that a block takes, as far as its leaves say.
-fn takes_s(block: &Block) -> u64 {
+pub fn takes_s(block: &Block) -> u64 {
     let children = block.body.blocks().map(takes_s);
     match block.control() {
         Some(Keyword::Serial) => children.fold(0, u64::saturating_add),

@@ -38,7 +38,8 @@ impl FromStr for Network {
 /// Which run it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
-    /// `campus-2008` or `enterprise-2006`.
+    /// `campus-2008` or `enterprise-2006`; behind it what of it is replayed, or in its place, or beside it: `campus-2008, longest`,
+    /// `campus-2008, twin sessions`, `campus-2008, from empty`, `campus-2008, live`, `campus-2008 + poisson 9.04mbit`.
     pub workload: String,
     /// Its connections as a share of the published ones.
     pub scale: f64,

@@ -12,8 +12,10 @@ use crate::check::number;
 /// Runs that differ in their seeds and in their scale only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Of {
-    /// The workload, by the name of its model.
+    /// The workload, as in [`Key`](super::cells::Key).
     pub workload: &'static str,
+    /// Its scale, if it is not the one that is asked for.
+    pub scale: Option<f64>,
     /// Which link it crosses.
     pub network: Network,
     /// How much of the structure of connections is kept.
@@ -35,6 +37,7 @@ impl Of {
     pub fn control(workload: &'static str, network: Network) -> Of {
         Of {
             workload,
+            scale: None,
             network,
             structure: "a-t-b-t",
             rtt: "usernet",
@@ -44,6 +47,16 @@ impl Of {
             queue: "drop-tail 65000p",
             minutes: 30,
         }
+    }
+
+    /// What is replayed instead of the workload.
+    pub fn workload(self, workload: &'static str) -> Of {
+        Of { workload, ..self }
+    }
+
+    /// The same at this scale, whichever is asked for.
+    pub fn at_scale(self, scale: f64) -> Of {
+        Of { scale: Some(scale), ..self }
     }
 
     /// Another structure.
@@ -92,7 +105,7 @@ impl Of {
         let is = |row: &&CellRow| {
             let key = &row.key;
             key.workload == self.workload
-                && key.scale == scale
+                && key.scale == self.scale.unwrap_or(scale)
                 && key.network == self.network
                 && key.structure == self.structure
                 && key.rtt == self.rtt

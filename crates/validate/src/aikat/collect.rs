@@ -13,6 +13,8 @@ use flowloom_store::run_folder::{ConnectionRow, RunFolder};
 use serde_json::{Map, Value};
 
 use super::cells::{CellRow, Key, Network};
+use super::over_time;
+use super::prepare::Origin;
 
 /// Quantiles that a row keeps of durations and of response times, in percent.
 pub const PERCENTILES: [u32; 20] = [5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95, 99];
@@ -43,13 +45,19 @@ pub fn collect(sweep: &Path) -> Result<Vec<CellRow>, String> {
         }
     }
     folders.sort();
-    folders.iter().map(|folder| row(folder).map_err(|why| format!("{}: {why}", folder.display()))).collect()
+    let rows = folders.iter().map(|folder| row(folder).map_err(|why| format!("{}: {why}", folder.display())));
+    rows.filter_map(Result::transpose).collect()
 }
 
-fn row(folder: &Path) -> Result<CellRow, String> {
+/// The row of a run; `None` of the one that a sweep over files makes of a file without the experiment, whose link has no rate.
+fn row(folder: &Path) -> Result<Option<CellRow>, String> {
     let run = RunFolder::open(folder).map_err(|error| error.to_string())?;
     let facts = run.run();
-    let key = key(facts)?;
+    let keys = keys(facts)?;
+    if text_at(&keys, &["network", "bottleneck", "rate"])? == "auto" {
+        return Ok(None);
+    }
+    let key = key(facts, &keys)?;
     let summary = facts.get("summary").ok_or("it has no summary")?;
     let mut numbers = of_summary(summary)?;
     if word(facts.get("verdict").and_then(|verdict| verdict.pointer("/accounted/word"))) != "VALID" {
@@ -64,31 +72,50 @@ fn row(folder: &Path) -> Result<CellRow, String> {
     let window = window(facts)?;
     numbers.extend(of_connections(&run, window)?);
     numbers.extend(of_queue(&run, window, heavier(summary))?);
+    numbers.extend(over_time::numbers(&run, heavier(summary), length(facts)?)?);
     if let Some(wall) = run.host().get("wall_ns").and_then(Value::as_f64) {
         numbers.insert("wall_s".to_owned(), wall / 1e9);
     }
-    Ok(CellRow { key, numbers })
+    Ok(Some(CellRow { key, numbers }))
 }
 
-fn key(facts: &Map<String, Value>) -> Result<Key, String> {
+/// The experiment of a run.
+fn keys(facts: &Map<String, Value>) -> Result<toml::Table, String> {
     let text = facts.get("experiment").and_then(Value::as_str).ok_or("it does not say its experiment")?;
-    let keys: toml::Table = text.parse().map_err(|error| format!("its experiment: {error}"))?;
-    let at = |path: &[&str]| {
-        let mut found = keys.get(path[0]);
-        for name in &path[1..] {
-            found = found.and_then(|value| value.get(name));
-        }
-        found.ok_or_else(|| format!("its experiment has no {}", path.join(".")))
-    };
-    let name = |path: &[&str]| at(path).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-    let scale = at(&["workload", "model", "scale"])?;
+    text.parse().map_err(|error| format!("its experiment: {error}"))
+}
+
+fn value_at<'a>(keys: &'a toml::Table, path: &[&str]) -> Result<&'a toml::Value, String> {
+    let mut found = keys.get(path[0]);
+    for name in &path[1..] {
+        found = found.and_then(|value| value.get(name));
+    }
+    found.ok_or_else(|| format!("its experiment has no {}", path.join(".")))
+}
+
+fn text_at(keys: &toml::Table, path: &[&str]) -> Result<String, String> {
+    value_at(keys, path).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
+fn key(facts: &Map<String, Value>, keys: &toml::Table) -> Result<Key, String> {
+    let at = |path: &[&str]| value_at(keys, path);
+    let name = |path: &[&str]| text_at(keys, path);
     let rate = name(&["network", "bottleneck", "rate"])?;
+    let seed = facts.get("seed").and_then(Value::as_u64).ok_or("it does not say its seed")?;
+    let Origin { mut workload, scale, seed, .. } = origin(keys, seed)?;
+    if name(&["workload", "cut"]).is_ok_and(|cut| cut == "none") && at(&["workload", "model"]).is_ok() {
+        workload.push_str(", from empty");
+    }
+    if facts.get("driver").and_then(Value::as_str) == Some("live") {
+        workload.push_str(", live");
+    }
+    for source in keys.get("sources").and_then(toml::Value::as_array).into_iter().flatten() {
+        let word = |key: &str| source.get(key).and_then(toml::Value::as_str).unwrap_or_default();
+        workload = format!("{workload} + {} {}", word("kind"), word("rate"));
+    }
     Ok(Key {
-        workload: name(&["workload", "model", "kind"])?,
-        scale: scale
-            .as_float()
-            .or_else(|| scale.as_integer().map(|whole| whole as f64))
-            .ok_or("its scale is no number")?,
+        workload,
+        scale,
         network: if rate == "1gbit" { Network::Unconstrained } else { Network::Constrained },
         structure: name(&["workload", "structure"])?,
         rtt: match at(&["workload", "rtt", "paths"]) {
@@ -102,7 +129,32 @@ fn key(facts: &Map<String, Value>) -> Result<Key, String> {
             name(&["network", "bottleneck", "queue", "limit"]).ok(),
         ),
         minutes: minutes(&name(&["measure", "duration"])?)?,
-        seed: facts.get("seed").and_then(Value::as_u64).ok_or("it does not say its seed")?,
+        seed,
+    })
+}
+
+/// What is replayed: a model, or what is left of one in a file, which says so by its name. `drawn` is the seed of the run.
+fn origin(keys: &toml::Table, drawn: u64) -> Result<Origin, String> {
+    let workload = keys.get("workload").ok_or("its experiment has no workload")?;
+    let text = |value: Option<&toml::Value>| value.and_then(toml::Value::as_str).map(str::to_owned);
+    if let Some(file) = text(workload.get("source")) {
+        let of = Origin::of_file(&file)?;
+        return Ok(Origin { workload: format!("{}, {}", of.workload, of.part), ..of });
+    }
+    let model = workload.get("model").ok_or("its experiment has neither a source nor a model")?;
+    if let Some(file) = text(model.get("config")) {
+        let of = Origin::of_file(&file)?;
+        // The default is not written.
+        let draw = text(model.get("draw")).unwrap_or_else(|| "independent".to_owned());
+        return Ok(Origin { workload: format!("{}, {} {draw}", of.workload, of.part), seed: drawn, ..of });
+    }
+    let scale = model.get("scale").ok_or("its model has no scale")?;
+    let scale = scale.as_float().or_else(|| scale.as_integer().map(|whole| whole as f64));
+    Ok(Origin {
+        workload: text(model.get("kind")).ok_or("its model has no kind")?,
+        scale: scale.ok_or("its scale is no number")?,
+        part: String::new(),
+        seed: drawn,
     })
 }
 
@@ -119,6 +171,12 @@ fn minutes(duration: &str) -> Result<u64, String> {
         "h" => Ok(60 * number),
         _ => Err(format!("its duration is {duration:?}, not of minutes")),
     }
+}
+
+/// For how long connections start.
+fn length(facts: &Map<String, Value>) -> Result<Duration, String> {
+    let nanos = facts.get("original").and_then(|original| original.get("duration_ns")).and_then(Value::as_u64);
+    nanos.map(Duration::from_nanos).ok_or_else(|| "it does not say how long it is".to_owned())
 }
 
 fn window(facts: &Map<String, Value>) -> Result<(Time, Time), String> {
@@ -153,11 +211,9 @@ fn heavier(summary: &Value) -> LinkSide {
 
 /// What the summary of the run has: the direction with more bytes is `heavy`, the other one `light`.
 fn of_summary(summary: &Value) -> Result<BTreeMap<String, f64>, String> {
-    let mut numbers = BTreeMap::new();
+    let mut numbers: BTreeMap<String, f64> = BTreeMap::new();
     let mut take = |name: &str, pointer: &str, unit: f64| {
-        if let Some(value) = number(summary, pointer) {
-            numbers.insert(name.to_owned(), value / unit);
-        }
+        numbers.extend(number(summary, pointer).map(|value| (name.to_owned(), value / unit)));
     };
     let heavy = direction(heavier(summary));
     let directions = [("heavy", heavy), ("light", direction(heavier(summary).other()))];
@@ -175,6 +231,11 @@ fn of_summary(summary: &Value) -> Result<BTreeMap<String, f64>, String> {
                 take(&format!("packet_rate_sd_{bin_s}s_{name}_kpps"), &at("packets_per_second/sd"), 1e3);
                 take(&format!("throughput_sd_{bin_s}s_{name}_mbps"), &at("bits_per_second/sd"), 1e6);
             }
+        }
+    }
+    for (name, direction) in directions {
+        for (end, of) in ["low", "high"].into_iter().enumerate() {
+            take(&format!("hurst_packets_{name}_{of}"), &format!("/{direction}/hurst_packets/interval/{end}"), 1.0);
         }
     }
     take("queue_empty_share", &format!("/{heavy}/queue_empty_share"), 1.0);

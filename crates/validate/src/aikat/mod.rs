@@ -7,6 +7,9 @@
 //! |---|---|
 //! | `cells` | the rows, and the file that keeps them |
 //! | `collect` | rows from folders of sweeps |
+//! | `over_time` | numbers of a run over time: when it is steady |
+//! | `parts`, `prepare` | parts and a twin of a workload, which sweeps take as files |
+//! | `scaling` | how often window scaling was in use: counts of captures |
 //! | `claims` | what was published as something that can be looked up or tested in the rows |
 //! | `published` | what was published |
 //! | `questions` | what was left open, and what the rows say |
@@ -16,9 +19,13 @@
 mod cells;
 mod claims;
 mod collect;
+mod over_time;
 mod page;
+mod parts;
+mod prepare;
 mod published;
 mod questions;
+mod scaling;
 mod small;
 
 use std::fs;
@@ -27,6 +34,8 @@ use std::path::Path;
 pub use cells::{CellRow, Key, Network, read, write};
 pub use collect::collect;
 pub use page::files;
+pub use prepare::{prepare_parts, prepare_twin};
+pub use scaling::{SCALING_FILE, count_scaling, read_counts};
 pub(crate) use small::rows;
 
 /// The file of the rows, in the folder of the page's pictures.
@@ -49,7 +58,8 @@ pub fn reproduce(folder: &Path, sweeps: &[impl AsRef<Path>]) -> Result<usize, St
     write(&path, &rows)?;
     // The page is that of the file, whose numbers are rounded.
     let rows = read(&path)?;
-    for (name, content) in files(&rows) {
+    let scaling = read_counts(&folder.join("aikat-2010").join(SCALING_FILE))?;
+    for (name, content) in files(&rows, &scaling) {
         let path = folder.join(&name);
         fs::write(&path, content).map_err(|error| format!("{}: {error}", path.display()))?;
     }

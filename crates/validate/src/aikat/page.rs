@@ -7,6 +7,7 @@ use super::claims::{Agreement, Claim, Of};
 use super::collect::PERCENTILES;
 use super::published::{Section, WORKLOADS, sections};
 use super::questions::{Question, questions};
+use super::scaling::{self, Scaling};
 use crate::figure::{Figure, Line};
 
 /// The scale of the grid, and that of the published replays.
@@ -31,20 +32,19 @@ not, or there is one seed. What stands behind *differs* says why, as far as that
 const OPEN: &str = "
 ## Open questions
 
-What section 7.1 leaves open, over UNC at 0.4 of its scale, with intervals over seeds as above. Part of the question what makes dependence
-is asked above: a-b has the sizes and the starts, and no waits. Not asked yet: only the longest or largest flows, starts alone, a parametric
-twin (Swing), UDP beside TCP, how often windows were scaled, and how long a run must be.
+What section 7.1 leaves open, over UNC at 0.4 of its scale unless another is given, with intervals over seeds as above. Part of the question what makes dependence
+is asked above: a-b has the sizes and the starts, and no waits.
 ";
 
 /// The page and its pictures by the names of their files.
-pub fn files(rows: &[CellRow]) -> Vec<(String, String)> {
+pub fn files(rows: &[CellRow], scaling: &[Scaling]) -> Vec<(String, String)> {
     let figures = figures(rows);
-    let mut files = vec![("aikat-2010.md".to_owned(), page(rows, &figures))];
+    let mut files = vec![("aikat-2010.md".to_owned(), page(rows, scaling, &figures))];
     files.extend(figures.iter().map(|figure| (format!("aikat-2010-{}.svg", figure.file), figure.drawn())));
     files
 }
 
-fn page(rows: &[CellRow], figures: &[Figure]) -> String {
+fn page(rows: &[CellRow], scaling: &[Scaling], figures: &[Figure]) -> String {
     let mut page = HEAD.to_owned();
     let sections = sections();
     let all = || sections.iter().flat_map(|section| &section.claims);
@@ -69,6 +69,7 @@ fn page(rows: &[CellRow], figures: &[Figure]) -> String {
     for question in questions() {
         write_question(&mut page, &question, rows);
     }
+    page.push_str(&scaling::section(scaling));
     if !figures.is_empty() {
         page.push_str("\n## Pictures\n");
     }
@@ -103,7 +104,7 @@ fn write_section(page: &mut String, section: &Section, rows: &[CellRow]) {
 
 fn write_question(page: &mut String, question: &Question, rows: &[CellRow]) {
     let Question { title, text, claims } = question;
-    let _ = writeln!(page, "\n### {title}\n\n{text}\n\n| what | ours at 0.4 |\n|---|--:|");
+    let _ = writeln!(page, "\n### {title}\n\n{text}\n\n| what | ours |\n|---|--:|");
     for claim in claims {
         let ours = claim.ours(rows, GRID).map_or_else(|| "not run".to_owned(), |ours| ours.to_string());
         let _ = writeln!(page, "| {} | {ours} |", claim.name);

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::cells::{CellRow, Key, Network, read, write};
 use super::claims::{Agreement, Asked, Claim, Growth, Of, Ours};
-use super::{CELLS_FILE, collect, files};
+use super::prepare::{Origin, SWEEP_FILE, prepare_parts, prepare_twin};
+use super::{CELLS_FILE, SCALING_FILE, collect, files, read_counts};
 
 fn row(scale: f64, structure: &str, seed: u64, numbers: &[(&str, f64)]) -> CellRow {
     let key = Key {
@@ -123,9 +124,32 @@ fn ratios_are_of_the_same_seed_and_need_their_interval() {
 fn the_page_is_that_of_the_rows_that_are_kept() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/reproductions");
     let rows = read(&folder.join("aikat-2010").join(CELLS_FILE)).unwrap();
-    for (name, content) in files(&rows) {
+    let scaling = read_counts(&folder.join("aikat-2010").join(SCALING_FILE)).unwrap();
+    for (name, content) in files(&rows, &scaling) {
         let found = std::fs::read_to_string(folder.join(&name)).unwrap();
         assert!(found == content, "{name} is another: make reproduce");
+    }
+}
+
+/// Connections with a SYN, a SYN/ACK and payload, those whose SYN has the option, and those whose SYN/ACK has it, too, by tshark 4.0.17
+/// (fields `tcp.flags.syn`, `tcp.flags.ack`, `tcp.len` and `tcp.options.wscale.shift` by `tcp.stream`).
+const TSHARK: [(&str, [u64; 3]); 7] = [
+    ("ndpi-alexa-app.pcapng", [108, 108, 108]),
+    ("ndpi-gnutella.pcap", [56, 56, 0]),
+    ("ndpi-reddit-ipv6.pcap", [59, 59, 59]),
+    ("ndpi-sites.pcapng", [56, 56, 54]),
+    ("tcptrace-http.dmp", [57, 0, 0]),
+    ("zeek-echo-500conns.pcap.gz", [500, 500, 500]),
+    ("zeek-http-92conns.pcap", [83, 83, 80]),
+];
+
+#[test]
+fn kept_counts_of_scaling_are_tsharks() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/reproductions/aikat-2010");
+    let counts = read_counts(&folder.join(SCALING_FILE)).unwrap();
+    for (capture, wanted) in TSHARK {
+        let found = counts.iter().find(|count| count.capture == capture).unwrap_or_else(|| panic!("no {capture}"));
+        assert_eq!([found.connections, found.initiator, found.both], wanted, "{capture}");
     }
 }
 
@@ -188,6 +212,94 @@ fn rows_are_what_the_sweep_says_of_its_runs() {
         let connections = row.numbers["below_4kb_connections"] + row.numbers["from_4kb_connections"];
         assert!(connections > 50.0 && row.numbers["from_1mb_connections"] <= row.numbers["from_4kb_connections"]);
     }
+}
+
+/// The parts of a small workload and its twin, from the experiment to rows that say what they are of.
+#[test]
+fn parts_and_a_twin_are_swept_as_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("dependence.toml");
+    let experiment = "[workload]\nmodel = { kind = \"campus-2008\", scale = 0.002 }\nwaits = { min = \"500ms\", correct = \"none\" }\n\
+        cut = \"trace\"\n[network]\nbottleneck = { rate = \"1gbit\" }\n[measure]\nduration = \"1min\"\nwindow = [\"10s\", \"50s\"]\n\
+        [sweep]\nvary = [\"rate=1gbit\"]\nseeds = 1\ntables = \"connections,queue,throughput\"\n";
+    std::fs::write(&file, experiment).unwrap();
+    let swept = |name: &str| {
+        let (file, target) = (folder.path().join(name).join(SWEEP_FILE), folder.path().join(name).join("sweep"));
+        let options = SweepOptions { run: RunOptions::to(&target), yes: true, ..SweepOptions::default() };
+        sweep(&[file], &options, Context::new(&Silent, &Stop::new())).unwrap();
+        collect(&target).unwrap()
+    };
+    let parts = folder.path().join("parts");
+    prepare_parts(&file, &parts).unwrap();
+    let made = |part: &str| parts.join(format!("campus-2008_0.002_{part}_1.parquet"));
+    let written = |part: &str| std::fs::metadata(made(part)).unwrap().modified().unwrap();
+    let before = written("whole");
+    std::fs::remove_file(made("largest")).unwrap();
+    prepare_parts(&file, &parts).unwrap();
+    assert!(written("largest") >= before && written("whole") == before, "what is there stays");
+    let rows = swept("parts");
+    let of = |part: &str| {
+        let workload = format!("campus-2008, {part}");
+        rows.iter().find(|row| row.key.workload == workload).unwrap_or_else(|| panic!("no {part}"))
+    };
+    assert_eq!(rows.len(), 9);
+    let whole = of("whole");
+    let Key { scale, network, minutes, seed, waits, .. } = &whole.key;
+    assert_eq!(
+        (*scale, *network, *minutes, *seed, waits.as_str()),
+        (0.002, Network::Unconstrained, 1, 1, "500ms none")
+    );
+    // The file replays what the experiment does.
+    let options = SweepOptions { run: RunOptions::to(folder.path().join("own")), ..SweepOptions::default() };
+    sweep(std::slice::from_ref(&file), &options, Context::new(&Silent, &Stop::new())).unwrap();
+    let own = collect(&folder.path().join("own")).unwrap();
+    for (name, value) in own[0].numbers.iter().filter(|(name, _)| *name != "wall_s") {
+        assert_eq!(whole.numbers.get(name), Some(value), "{name}");
+    }
+    // A connection is in one half or the other.
+    for halves in [["longest", "shorter"], ["largest", "smaller"]] {
+        let sum: f64 = halves.map(|part| of(part).numbers["connections"]).iter().sum();
+        assert_eq!(sum, whole.numbers["connections"], "{halves:?}");
+    }
+    assert!(of("longest").numbers["presence_mean"] > 2.0 * of("shorter").numbers["presence_mean"]);
+    prepare_twin(&file, &folder.path().join("twin")).unwrap();
+    let rows = swept("twin");
+    let mut names: Vec<&str> = rows.iter().map(|row| row.key.workload.as_str()).collect();
+    names.sort_unstable();
+    let [by_variables, by_sessions] = ["campus-2008, twin independent", "campus-2008, twin sessions"];
+    assert_eq!(names, [by_variables, by_variables, by_sessions, by_sessions]);
+    assert!(rows.iter().all(|row| (row.key.scale, row.key.seed) == (0.002, 1) && row.numbers["connections"] > 50.0));
+}
+
+#[test]
+fn names_of_files_say_what_they_are_of() {
+    let origin = Origin::of_file("somewhere/campus-2008_0.4_longest_3.parquet").unwrap();
+    let wanted = Origin { workload: "campus-2008".to_owned(), scale: 0.4, part: "longest".to_owned(), seed: 3 };
+    assert_eq!(origin, wanted);
+    assert_eq!(wanted.to_string(), "campus-2008_0.4_longest_3");
+    assert!(Origin::of_file("campus.parquet").unwrap_err().contains("is no WORKLOAD_SCALE_PART_SEED"));
+    assert!(Origin::of_file("campus-2008_large_longest_3.parquet").is_err());
+}
+
+/// Datagrams beside a workload and one that begins with nobody there have rows of their own.
+#[test]
+fn what_is_beside_a_workload_is_in_its_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, target) = (folder.path().join("study.toml"), folder.path().join("sweep"));
+    let experiment = "[workload]\nmodel = { kind = \"campus-2008\", scale = 0.002 }\nwaits = { min = \"500ms\", correct = \"none\" }\n\
+        cut = \"trace\"\n[network]\nbottleneck = { rate = \"105%\" }\n[[sources]]\nname = \"datagrams\"\nkind = \"poisson\"\nfrom = \"right\"\nto = \"left\"\n\
+        rate = \"50kbit\"\nrtt = \"80ms\"\n[measure]\nduration = \"1min\"\nwindow = [\"10s\", \"50s\"]\n\
+        [sweep]\nvary = [\"workload.cut=trace,none\"]\nseeds = 1\ntables = \"connections,queue\"\n";
+    std::fs::write(&file, experiment).unwrap();
+    let options = SweepOptions { run: RunOptions::to(&target), ..SweepOptions::default() };
+    sweep(&[file], &options, Context::new(&Silent, &Stop::new())).unwrap();
+    let rows = collect(&target).unwrap();
+    let mut names: Vec<&str> = rows.iter().map(|row| row.key.workload.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["campus-2008 + poisson 50kbit", "campus-2008, from empty + poisson 50kbit"]);
+    // What is open grows where nobody was there.
+    let growth = |name: &str| rows.iter().find(|row| row.key.workload == name).unwrap().numbers["last_over_first_third_presence"];
+    assert!(growth(names[1]) > growth(names[0]), "{} {}", growth(names[1]), growth(names[0]));
 }
 
 /// What the sweep in `folder` says of its run of a structure.
