@@ -345,10 +345,9 @@ impl Cells {
         kept.left -= 1;
         kept.sent += 1;
         self.counts.dead += u64::from(kept.is_dead);
-        let Kept { packet, is_dead, frame, cells, left, .. } = *kept;
-        match circuit.frame.join(cell, frame, cells) {
-            // Cells of a packet before it may make up for its own in number, and are not told from them.
-            Joined::Whole if !is_dead => {
+        let Kept { packet, is_dead, cells, left, .. } = *kept;
+        match circuit.frame.join(cell, cells, is_dead) {
+            Joined::Whole => {
                 self.counts.whole += 1;
                 self.counts.datagram_bytes += u64::from(packet.bytes.saturating_sub(LINK_HEADER_BYTES));
                 self.release(packet, statistics);
@@ -360,7 +359,7 @@ impl Cells {
                 self.counts.spoilt += 1;
                 self.kill(cell.packet, DropReason::Spoilt, statistics);
             }
-            Joined::Whole | Joined::Broken | Joined::Part => {}
+            Joined::Broken | Joined::Part => {}
         }
         if left == 0 {
             self.vacant_packets.push(cell.packet);
