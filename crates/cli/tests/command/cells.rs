@@ -63,6 +63,17 @@ fn cells_of_dead_packets_are_a_metric_of_sweeps() {
     assert!(text.contains("dead_cells_share.down"), "{text}");
 }
 
+/// The commands that the guide has of `examples/cells.toml`.
+#[test]
+fn the_example_can_be_swept() {
+    let bench = Bench::new();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/cells.toml");
+    let discards = "network.bottleneck.cells.discard=tail,partial,early";
+    let rates = "network.bottleneck.cells.peak-rate=149.76mbit,667kbit";
+    bench.flowloom(&["sweep", example, "--vary", discards, "--vary", rates, "--dry-run"]).succeeded();
+    bench.flowloom(&["run", example, "--dry-run"]).succeeded();
+}
+
 #[test]
 fn a_netspec_mix_crosses_an_oc3_of_cells() {
     let bench = Bench::new();
