@@ -1,7 +1,10 @@
 //! What a link of cells counted.
 
+use serde::{Deserialize, Serialize};
+
 /// Cells, packets and bytes of one direction of a link of cells, from the beginning of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct CellCounts {
     /// Cells that packets were cut into.
     pub cut: u64,

@@ -7,7 +7,6 @@ use toml::de::DeTable;
 
 use flowloom_core::keys::walk::{Checks, KeyPath, Problem, ProblemKind, Step, walk};
 use flowloom_core::keys::{Amount, Written};
-use flowloom_core::path::CellFraming;
 use flowloom_models::generate::harpoon::Block;
 use flowloom_models::generate::netspec;
 use flowloom_sim::keys::schema::{self as keys, Check, counts, means};
@@ -32,8 +31,7 @@ pub fn schema() -> &'static Value {
 }
 
 /// What the values of the formats are read as that only experiments have.
-const FORMATS: [(&str, Check); 10] = [
-    (CellFraming::FORMAT, counts::<CellFraming>),
+const FORMATS: [(&str, Check); 9] = [
     (Axis::FORMAT, counts::<Axis>),
     (LeaveOut::FORMAT, counts::<LeaveOut>),
     (Tables::FORMAT, counts::<Tables>),
