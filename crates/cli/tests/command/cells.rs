@@ -35,7 +35,7 @@ fn a_capture_crosses_an_oc3_of_cells() {
         let efficiency = link["cells"]["efficiency"].as_f64().unwrap();
         assert!(efficiency > 0.5 && efficiency < 0.906, "48 of 53 bytes at most: {efficiency}");
     }
-    // The usual readers read it.
+    // The usual readers read it; a link without cells has no dead ones.
     let compared = bench.flowloom(&["compare", "atm", "ip"]);
     assert!([0, 1].contains(&compared.code), "{}{}", compared.out, compared.err);
     bench.flowloom(&["describe", "atm"]).succeeded();
@@ -61,6 +61,44 @@ fn cells_of_dead_packets_are_a_metric_of_sweeps() {
     let answer = bench.json(&words);
     let text = answer.to_string();
     assert!(text.contains("dead_cells_share.down"), "{text}");
+}
+
+/// `compare` has a row of each direction, which says what run.json counts; where no link has cells it has none.
+#[test]
+fn cells_of_dead_packets_are_compared() {
+    let bench = Bench::new();
+    let cells = "network.bottleneck.cells";
+    let narrow = [format!("{cells}.access=10mbit"), format!("{cells}.buffer=200")];
+    for discard in ["tail", "partial"] {
+        let discards = format!("{cells}.discard={discard}");
+        let keys = ["--set", &narrow[0], "--set", &narrow[1], "--set", &discards];
+        let words = ["run", DEMO, "--rate", "400kbit", "--duration", "20s", "-o", discard];
+        bench.flowloom(&[&words[..], &keys].concat()).succeeded();
+    }
+    for rate in ["400kbit", "500kbit"] {
+        bench.flowloom(&["run", DEMO, "--rate", rate, "--duration", "20s", "-o", rate]).succeeded();
+    }
+    let difference = |answer: &Value, metric: &str| -> Option<Value> {
+        let metrics = answer["comparisons"][0]["differences"].as_array().unwrap();
+        metrics.iter().find(|found| found["metric"] == metric).cloned()
+    };
+    let compared = bench.json(&["compare", "tail", "partial", "--json"]);
+    for (from, metric) in ["dead_cells_from_left", "dead_cells_from_right"].into_iter().enumerate() {
+        let found = difference(&compared, metric).unwrap();
+        for (side, name) in [("reference", "tail"), ("other", "partial")] {
+            let cells = &links(&bench, name)[from]["cells"];
+            let share = cells["dead"].as_f64().unwrap() / cells["sent"].as_f64().unwrap();
+            assert!((found[side]["mean"].as_f64().unwrap() - share).abs() < 1e-12, "{metric} of {name}: {found}");
+        }
+        assert_eq!(found["judgement"], "cannot-tell", "one run is one value");
+    }
+    let said = bench.flowloom(&["compare", "tail", "partial", "--metric", "dead_cells_from_left"]);
+    assert!(said.out.contains("cells of dead packets"), "{}", said.out);
+    let plain = bench.json(&["compare", "400kbit", "500kbit", "--json"]);
+    assert_eq!(difference(&plain, "dead_cells_from_left"), None);
+    bench
+        .flowloom(&["compare", "tail", "400kbit", "--metric", "dead_cells_from_left"])
+        .failed(2, &["cells of dead packets from left to right"]);
 }
 
 /// The commands that the guide has of `examples/cells.toml`.
