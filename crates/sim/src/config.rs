@@ -330,6 +330,9 @@ impl Config {
             if let Some(problem) = link.rate.impossible() {
                 return Err(ConfigError::Rate { rate: link.rate, problem });
             }
+            if let Some(cells) = &link.cells {
+                above_zero("period of ABR", cells.abr.map_or(Duration::MAX, |abr| abr.every))?;
+            }
         }
         for flow in &self.datagrams {
             above_zero("gap of datagrams", flow.datagrams.gap)?;

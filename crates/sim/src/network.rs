@@ -352,6 +352,7 @@ impl<'a, R: Recorder> Network<'a, R> {
         }
         match outcome {
             Ok(Offered::Passes(passage)) => {
+                let passage = without_earlier_mark(passage, &segment);
                 if link.is_bottleneck() {
                     self.sojourn(now, handle, flow, now, &passage);
                 }
@@ -378,6 +379,7 @@ impl<'a, R: Recorder> Network<'a, R> {
         let &Packet { segment, is_repeat, .. } = self.packets.get(handle);
         let is_fresh = link.is_bottleneck() && !(is_repeat && is_datagram(&segment));
         let carried = if is_fresh { flow.fresh_behind_queue(sender, &segment) } else { 0 };
+        let passage = &without_earlier_mark(*passage, &segment);
         if link.is_bottleneck() {
             self.sojourn(passage.started, handle, flow, self.packets.get(handle).due, passage);
         }
@@ -723,4 +725,9 @@ impl<R> Links for Network<'_, R> {
         }
         LinksAt { time: now, links }
     }
+}
+
+/// How a packet passed a link. Its mark is this queue's only if `segment`, as it came to it, had none.
+fn without_earlier_mark(passage: Passage, segment: &Segment) -> Passage {
+    Passage { marked: passage.marked && !segment.ecn.is_marked(), ..passage }
 }

@@ -184,7 +184,7 @@ impl Cells {
         found
     }
 
-    /// As the numbers of a link of `rate`.
+    /// As the numbers of a link whose cells have `rate` together.
     pub fn params(&self, rate: Rate) -> CellParams {
         let value = |rate: Option<&Quantity<Rate>>| rate.map_or(Rate::UNLIMITED, |rate| rate.value);
         let mut params = CellParams::new(self.framing.value.clone());

@@ -23,11 +23,11 @@ use crate::units::{LINK_HEADER_BYTES, Rate};
 pub struct CellParams {
     /// How packets become cells.
     pub framing: CellFraming,
-    /// Whose cell is sent next.
+    /// The order in which circuits are served.
     pub order: Order,
     /// Cells that may wait before the line, those of all circuits together; any number if `None`.
     pub room: Option<u32>,
-    /// What is refused of a packet that finds no room.
+    /// Which cells are lost with one that finds no room.
     pub discard: Discard,
     /// The rate at which the cells of a circuit come to the buffer: those of a packet come at once if it is unlimited.
     pub access: Rate,
@@ -114,7 +114,7 @@ struct Kept {
     is_dead: bool,
 }
 
-/// A virtual circuit while anything of it is there.
+/// A virtual circuit that has cells here, or a pace or a frame to go on with.
 #[derive(Debug)]
 struct Circuit {
     flow: u64,
@@ -136,8 +136,8 @@ struct Circuit {
 /// Packets become cells when they come; cells come to the buffer at the pace of their circuit; the line takes them from there; the last cell
 /// of a packet makes the packet whole again, or not.
 ///
-/// A packet waits until its last cell is on the line. It is dropped when its first cell is lost, or when its last cell ends a frame that has
-/// cells of another packet. What is left of it still goes its way. Of what is due at one instant renewals come first, then the line, then
+/// A packet waits until its last cell is on the line. It is dropped when it first loses a cell, or when its last cell ends a frame that has
+/// cells of another packet. Its other cells still go their way. Of what is due at one instant renewals come first, then the line, then
 /// cells that come to the buffer, in the order in which they were planned.
 #[derive(Debug)]
 pub(super) struct Cells {
@@ -157,9 +157,9 @@ pub(super) struct Cells {
     renewal: Option<Time>,
     /// What no circuit exceeds.
     level: Rate,
-    /// What the line has sent will have left by then.
+    /// When the last bit of all that the line has taken leaves it.
     free: Time,
-    /// The last thing happened then.
+    /// When something happened last.
     at: Time,
     backlog: Backlog,
     /// When it changed last.
@@ -209,7 +209,6 @@ impl Cells {
         statistics.hold(self.changed, now, self.backlog);
         self.changed = now;
         self.backlog.add(packet.bytes);
-        statistics.peak(now, self.backlog);
         self.counts.cut += u64::from(cells);
         let circuit = &mut self.circuits[place as usize];
         circuit.brought += u64::from(cells);

@@ -151,6 +151,8 @@ impl Link {
             Holding::Cells(cells) => {
                 cells.offer(now, packet, &mut self.statistics);
                 self.send_cells(now);
+                // What leaves at once has not waited.
+                self.statistics.peak(now, self.backlog());
                 Ok(Offered::Queued)
             }
         }

@@ -7,7 +7,7 @@ use crate::time::Time;
 /// What becomes of a packet the link transmits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// Its transmission starts; before that it waits.
+    /// Its transmission starts, on a link of cells that of its last cell; before that it waits.
     pub started: Time,
     /// Its last bit leaves the line.
     pub departed: Time,
@@ -29,7 +29,7 @@ pub enum Offered {
 /// What became of a packet that was [`Offered::Queued`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// Its transmission has started.
+    /// Its transmission has started, on a link of cells that of its last cell.
     Started {
         /// The packet; marked, if the queue marked it.
         packet: Packet,

@@ -43,7 +43,7 @@ impl Network {
             delay: bottleneck.delay.value,
             queue: discipline(BOTTLENECK, &bottleneck.queue, told)?,
             per: grouping(&bottleneck.queue, bottleneck.cells.as_ref()),
-            cells: bottleneck.cells.as_ref().map(|cells| cells.params(told)),
+            cells: bottleneck.cells.as_ref().map(|cells| cells.params(shaped(told, bottleneck.shaper.as_ref()))),
             trace: traces,
             shaper: bottleneck.shaper.as_ref().map(Bucket::config),
             policer: bottleneck.policer.as_ref().map(Bucket::config),
@@ -65,7 +65,7 @@ impl Network {
                         delay: link.delay.value,
                         queue: discipline(&key, &link.queue, rate)?,
                         per: grouping(&link.queue, link.cells.as_ref()),
-                        cells: link.cells.as_ref().map(|cells| cells.params(rate)),
+                        cells: link.cells.as_ref().map(|cells| cells.params(shaped(rate, link.shaper.as_ref()))),
                         trace: None,
                         shaper: link.shaper.as_ref().map(Bucket::config),
                         policer: link.policer.as_ref().map(Bucket::config),
@@ -83,6 +83,11 @@ impl Network {
             ..Config::new(Rate::UNLIMITED, window)
         })
     }
+}
+
+/// What a link of `rate` carries in the long run.
+fn shaped(rate: Rate, shaper: Option<&Bucket>) -> Rate {
+    shaper.map_or(rate, |shaper| rate.min(shaper.config().rate()))
 }
 
 /// What packets of a link belong together.

@@ -381,6 +381,10 @@ impl Network {
             let problem = "has a trace and a shaper, which both say when packets go: leave out one";
             found.push(KeyError::new(key, problem));
         }
+        if bottleneck.trace.is_some() && bottleneck.cells.as_ref().is_some_and(|cells| cells.abr.is_some()) {
+            let problem = "has a trace and cells.abr, which shares a constant rate: leave out one";
+            found.push(KeyError::new(key, problem));
+        }
         for (place, rule) in self.delay_box.iter().enumerate() {
             if rule.does_nothing() {
                 let problem = "changes nothing: give it a delay, a loss or a rate";
