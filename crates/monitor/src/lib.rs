@@ -31,6 +31,7 @@ mod bursts;
 mod clock;
 mod collector;
 mod correlation;
+mod doubt;
 mod http;
 mod idle;
 mod ifmib;
