@@ -262,9 +262,9 @@ impl MonitorReader {
         &self,
         date: u64,
         plan: impl Fn(&[Table]) -> Vec<(Table, Vec<Wanted>)>,
-    ) -> Result<(Vec<Table>, Vec<(Opened, Vec<Wanted>)>), FileError> {
+    ) -> Result<(Vec<Table>, Chosen), FileError> {
         self.again(date, |folder, tables| {
-            let mut opened = Vec::new();
+            let mut opened = Chosen::new();
             for (table, wanted) in plan(tables) {
                 let path = folder.join(table.name());
                 let level = Level::PYRAMID.into_iter().find(|level| level.stem() == table.stem);
@@ -314,6 +314,9 @@ fn unfolded(left: &[Left], seen: &BTreeMap<u64, Seen>, visit: &mut dyn FnMut(u64
         });
     }
 }
+
+/// Tables that were opened, with what is wanted of each.
+type Chosen = Vec<(Opened, Vec<Wanted>)>;
 
 enum Opened {
     Samples(TableReader<SampleRow>),

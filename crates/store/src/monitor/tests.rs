@@ -287,6 +287,25 @@ fn a_sample_at_midnight_counts_once_beside_rows() {
 }
 
 #[test]
+fn a_sample_at_midnight_counts_once_while_a_day_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let mut writer = MonitorWriter::open(&root, options(), START).unwrap();
+    let id = writer.series(counter("a", SECOND)).unwrap().0;
+    // 100 octets from 23:59:30 to 00:00:20. Its day cannot be written, and the day before can.
+    fs::create_dir_all(root.join("2026-11-28/samples-00000001-00000001.parquet")).unwrap();
+    let time_ns = START + DAY + 20 * SECOND;
+    writer.samples(Batch { time_ns, span_ns: 50 * SECOND, samples: vec![(id, 100)] }).unwrap();
+    assert!(matches!(writer.rotate(time_ns), Err(TickError::Unfolded(_))));
+    assert!(root.join("2026-11-27/manifest.json").exists());
+    for width_ns in [0, 60 * SECOND, 3_600 * SECOND] {
+        let rows = read(&root, 0..2 * 86_400, width_ns);
+        let sum = rows.values().fold((0, 0), |sum, row| (sum.0 + row.integral, sum.1 + row.covered_ns));
+        assert_eq!(sum, (100_000_000_000, 50 * SECOND), "rows of {width_ns} ns");
+    }
+}
+
+#[test]
 fn a_folder_with_other_things_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let notes = folder.path().join("notes.txt");
