@@ -97,7 +97,7 @@ impl Found {
                 Err(error) => look.found.problems.push(Error::of_file(root, &error).to_string()),
             }
         }
-        let Look { mut found, left, .. } = look;
+        let Look { mut found, left, insides, .. } = look;
         if left == 0 {
             let most = limits.entries;
             found.problems.push(format!("there are more than {most} files and folders: not all were looked at"));
