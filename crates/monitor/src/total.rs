@@ -348,7 +348,7 @@ mod tests {
             assert!(found.iter().all(|part| part.end - part.start <= length_ns && !part.is_empty()));
             assert!(found.windows(2).all(|pair| pair[0].end == pair[1].start));
             assert_eq!((found[0].start, found.last().unwrap().end), (period.start, period.end));
-            let on_time = |part: &Range<u64>| part.end % length_ns.min(HOUR) == 0;
+            let on_time = |part: &Range<u64>| part.end.is_multiple_of(length_ns.min(HOUR));
             assert!(found[..found.len() - 1].iter().all(on_time), "{found:?}");
         }
         assert_eq!(parts(&(3..3), HOUR).count(), 0);
