@@ -8,6 +8,7 @@ says nothing, all begins again once, which is told.
 """
 
 import argparse
+import datetime
 import json
 import pathlib
 import shutil
@@ -181,6 +182,38 @@ def check_features(pages, check, told):
     pages.open(href)
     near, far = period_of(pages)
     check("a day leads to its day", far - near == DAY, (near, far))
+
+
+def check_clock_change(pages, check, told):
+    """Days are those of the zone, also where its clock changes: on 30 March 2025 in Berlin."""
+    browser = pages.browser
+    end = datetime.datetime(2025, 4, 4, 22, tzinfo=datetime.timezone.utc).timestamp() * 1000
+    pages.open(link_of(told, **{"from": end - 62 * DAY, "to": end}))
+    pages.click("Days at a glance")
+    browser.wait_until("document.querySelectorAll('.days a').length > 0", "days")
+    days = browser.evaluate("[...document.querySelectorAll('.days')[0].querySelectorAll('a')].map(day => day.textContent)")
+    first = datetime.date(2025, 2, 2)
+    expected = [str(first + datetime.timedelta(days=number)) for number in range(62)]
+    check("days have their dates", [day[:10] for day in days] == expected, [day[:10] for day in days])
+    spike = [day[:10] for day in days if "480 Mbit/s" in day]
+    check("the spike is on its day", spike == ["2025-02-02"], spike)
+    links = browser.evaluate("[...document.querySelectorAll('.days')[0].querySelectorAll('a')].map(day => new URLSearchParams(day.getAttribute('href').split('?')[1])).map(of => of.get('to') - of.get('from'))")
+    check("the day of the change has 23 hours", links[expected.index("2025-03-30")] == 23 * DAY / 24, links)
+    check("others have 24", links.count(DAY) == 61, links)
+
+
+def check_small(pages, check):
+    """What no made-up folder has: names of objects as links, points that stand alone, durations as values."""
+    browser = pages.browser
+    for name in ["constructor", "toString", "__proto__"]:
+        pages.open(f"#/{name}")
+        check(f"#/{name} is the first page", pages.text("h1") == "Monitor counters", pages.text("h1"))
+    curve = "{ points: { start_ns: [0, 100, 900, 1700, 1800], least: [1, 1, 1, 1, 1], mean: [1, 1, 1, 1, 1], most: [1, 1, 9, 1, 1] }, width: 100, interval: 10, factor: 1 }"
+    alone = browser.evaluate(f"import('/chart.js').then(chart => {{ const {{ x, alone }} = chart.aligned([{curve}]); return alone[0].map(place => Math.round(x[place] * 1e9)); }})")
+    check("a point that stands alone is drawn", alone == [900], alone)
+    said = browser.evaluate("import('/numbers.js').then(numbers => [numbers.scaled(3e6, 'ns'), numbers.scaled(3e6, 'bit/s')])")
+    check("nanoseconds are durations", said == ["3 ms", "3 Mbit/s"], said)
+    browser.events.clear()
 
 
 def check_correlation(pages, check, told):
@@ -401,7 +434,9 @@ def look(program, arguments):
         check_year(pages, check, told)
         check_drag(pages, check, told)
         check_features(pages, check, told)
+        check_clock_change(pages, check, told)
         check_correlation(pages, check, told)
+        check_small(pages, check)
         check_runs(pages, check, arguments.flowloom, arguments.folder)
         check_map(pages, check, told)
         run = UnderWay(arguments.flowloom, arguments.folder)

@@ -175,14 +175,14 @@ fn set_beside(variants: &[Variant], options: &Options) -> Result<Vec<Comparison>
     match groups[..] {
         [replay] => {
             if replay.runs.iter().all(|run| run.facts.has_only_sources()) {
-                return Err(Error::new(format_args!("{}: it has no workload to compare with", replay.name))
+                return Err(Error::usage(format_args!("{}: it has no workload to compare with", replay.name))
                     .hint("give two runs to compare"));
             }
             if let Some(comparison) = compare_group_with_original(replay, options) {
                 return Ok(vec![comparison]);
             }
             if replay.runs.iter().all(|run| run.measurements.has_original) {
-                return Err(Error::new(format_args!(
+                return Err(Error::usage(format_args!(
                     "{}: each of its seeds replays a draw of the workload",
                     replay.name
                 ))

@@ -41,7 +41,7 @@ impl<'a> Context<'a> {
 
     /// The last warnings and notes, oldest first.
     pub(crate) fn last_lines(&self) -> Vec<LogLine> {
-        self.log.map_or_else(Vec::new, |log| locked(&log.0).iter().cloned().collect())
+        self.log.map_or_else(Vec::new, Log::lines)
     }
 
     /// Keeps a line for those who watch.
@@ -120,7 +120,13 @@ impl Log {
     /// Letters of a line that are kept.
     const LONGEST: usize = 1_000;
 
-    fn add(&self, text: String) {
+    /// Those that are kept, oldest first.
+    pub(crate) fn lines(&self) -> Vec<LogLine> {
+        locked(&self.0).iter().cloned().collect()
+    }
+
+    /// Keeps a line, in the place of the oldest if there are too many.
+    pub(crate) fn add(&self, text: String) {
         let text = text.chars().take(Log::LONGEST).collect();
         let mut lines = locked(&self.0);
         if lines.len() == Log::MOST {

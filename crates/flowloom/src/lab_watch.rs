@@ -7,29 +7,23 @@ use std::sync::Mutex;
 use flowloom_lab::control::Command;
 use flowloom_lab::controller::Step;
 use flowloom_report::Accounted;
-use flowloom_store::running::{
-    LogLine, Observation, ObservedAgent, ObservedConnections, ObservedScript, Phase, RunningFile, VERSION,
-};
+use flowloom_store::running::{Observation, ObservedAgent, ObservedScript, Phase, RunningFile};
 
 use crate::clock::{Stopwatch, unix_nanos};
+use crate::context::Log;
+use crate::observation::{EVERY_NANOS, begun};
 use crate::parallel::locked;
-use crate::workload::source::file_name;
-
-/// Between two observations at most, in nanoseconds.
-const EVERY_NANOS: u64 = 1_000_000_000;
-/// The last lines that are kept of what happened.
-const MOST_LINES: usize = 40;
 
 /// How far a block of a script is. One that failed is that from then on, whatever it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockState {
-    /// Set up, or about to be.
+    /// It is set up, or about to be.
     SetUp,
-    /// At work.
+    /// It was asked to run, and has not ended.
     Running,
-    /// Over.
+    /// It has run to its end.
     Ran,
-    /// Failed.
+    /// It could not do something that it was asked.
     Failed,
 }
 
@@ -74,6 +68,7 @@ impl Blocks {
 pub struct ScriptWatch {
     file: RunningFile,
     clock: Stopwatch,
+    log: Log,
     state: Mutex<State>,
 }
 
@@ -91,31 +86,18 @@ impl ScriptWatch {
     pub fn new(target: &Path, folder: &Path, name: &str, seconds: u64) -> ScriptWatch {
         let window_ns = seconds.saturating_mul(1_000_000_000);
         let said = Observation {
-            version: VERSION,
-            run: file_name(target),
-            target: target.display().to_string(),
-            driver: "lab".to_owned(),
-            seed: 0,
-            process: std::process::id(),
-            phase: Phase::Running,
-            begun_unix_ns: unix_nanos(),
-            observed_unix_ns: 0,
-            time_ns: 0,
-            links_time_ns: 0,
             window_ns,
             at_most_ns: window_ns,
-            share_done: 0.0,
-            events: None,
-            connections: ObservedConnections::default(),
-            links: Vec::new(),
-            lateness: None,
             lab: Some(ObservedScript { experiment: name.to_owned(), ..ObservedScript::default() }),
-            verdict: Accounted::Valid.to_string(),
-            reasons: Vec::new(),
-            log: Vec::new(),
+            ..begun(target, target, "lab")
         };
         let state = State { said, agents: BTreeMap::new(), next_nanos: 0, run_nanos: None };
-        ScriptWatch { file: RunningFile::new(folder), clock: Stopwatch::start(), state: Mutex::new(state) }
+        ScriptWatch {
+            file: RunningFile::new(folder),
+            clock: Stopwatch::start(),
+            log: Log::default(),
+            state: Mutex::new(state),
+        }
     }
 
     /// All blocks are asked something.
@@ -144,9 +126,8 @@ impl ScriptWatch {
         let had_failed = blocks.count(BlockState::Failed);
         if blocks.take(step) == BlockState::Failed && blocks.count(BlockState::Failed) > had_failed {
             let reason = format!("{} failed at: {}", step.node, step.command);
-            state.said.log.push(LogLine { unix_ns: unix_nanos(), text: reason.clone() });
-            let surplus = state.said.log.len().saturating_sub(MOST_LINES);
-            state.said.log.drain(..surplus);
+            self.log.add(reason.clone());
+            state.said.log = self.log.lines();
             if state.said.reasons.is_empty() {
                 state.said.reasons.push(reason);
             }

@@ -29,6 +29,7 @@
 //! | `view` | folders of monitors, runs and sweeps: questions over HTTP, answered |
 //! | `json` | the version of answers |
 //! | `lab_watch` | a script over the agents of a lab while it runs, for those who watch |
+//! | `observation` | what is said first of runs and scripts to those who watch them |
 //! | `clock`, `parallel` | wall time, the only clock here; work on several threads |
 
 #![forbid(unsafe_code)]
@@ -56,6 +57,7 @@ mod lab_watch;
 mod make;
 mod metrics;
 mod monitor;
+mod observation;
 mod overhead;
 mod parallel;
 mod plot;
@@ -78,6 +80,8 @@ pub use flowloom_core::{time, units};
 pub use flowloom_store::capture::Truncation;
 /// Runs while they go on: what they say of themselves, and how they are stopped.
 pub use flowloom_store::running::{Observation, may_request_stop, observe, request_stop, running_in};
+/// What is in the name of a file or folder while it is unfinished.
+pub use flowloom_store::staged::UNFINISHED;
 /// The crates below: for clients that show more of results, or drive more of the lab, than these functions do.
 pub use {
     flowloom_core as core, flowloom_lab as lab, flowloom_live as live, flowloom_models as models,

@@ -23,8 +23,8 @@ const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Connections that are served at the same time, at most.
 const MOST_CONNECTIONS: usize = 32;
 
-/// A client has so long for its headers.
-const HEADER_TIME: std::time::Duration = std::time::Duration::from_secs(10);
+/// A client has so long for its question and for taking the answer: less than a scraper waits (Prometheus: 10 s).
+const CONNECTION_TIME: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Serves until it is dropped.
 pub(crate) struct MetricsServer {
@@ -92,9 +92,10 @@ async fn accept(listener: std::net::TcpListener, text: Arc<dyn Fn() -> String + 
                 async move { Ok::<_, Infallible>(response) }
             });
             let mut server = http1::Builder::new();
-            server.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME);
+            // One that stays, asks nothing and reads nothing would keep its place.
+            server.timer(TokioTimer::new()).header_read_timeout(CONNECTION_TIME).keep_alive(false);
             // A client that went away is no concern of the work.
-            let _ = server.serve_connection(TokioIo::new(stream), service).await;
+            let _ = tokio::time::timeout(CONNECTION_TIME, server.serve_connection(TokioIo::new(stream), service)).await;
             drop(place);
         });
     }
@@ -125,6 +126,21 @@ mod tests {
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         text
+    }
+
+    #[test]
+    fn clients_that_do_not_read_shut_nobody_out() {
+        let server = serve("127.0.0.1:0".parse().unwrap(), || "flowloom_x 1\n".repeat(1 << 20)).unwrap();
+        let deaf: Vec<TcpStream> = (0..MOST_CONNECTIONS)
+            .map(|_| {
+                let mut stream = TcpStream::connect(server.address()).unwrap();
+                write!(stream, "GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+                stream
+            })
+            .collect();
+        // It waits until they are sent away.
+        assert!(ask(server.address(), "GET /metrics").starts_with("HTTP/1.1 200 OK\r\n"));
+        drop(deaf);
     }
 
     #[test]

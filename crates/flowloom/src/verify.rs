@@ -255,24 +255,31 @@ impl Verifier<'_> {
         }
         for path in entries.folders.iter().filter(|path| !path.ends_with(monitor::JOURNAL_FOLDER)) {
             let before = self.found.files.len();
-            self.day(path);
+            self.day(folder, path);
             // A monitor replaces tables, and deletes old days: what has changed meanwhile is read again.
             let mut tries = 0;
             while tries < STORE_TRIES && !self.is_sound(before) && !self.is_stopped() && monitor::is_written(folder) {
                 tries += 1;
                 self.found.files.truncate(before);
                 if path.is_dir() {
-                    self.day(path);
+                    self.day(folder, path);
                 }
             }
         }
     }
 
-    /// A day of a store. Without its manifest, none of its tables counts.
-    fn day(&mut self, folder: &Path) {
+    /// A day of the store in `root`.
+    fn day(&mut self, root: &Path, folder: &Path) {
         match Manifest::open(folder) {
             Err(error) => self.push(VerifiedFile::damaged(&folder.join(MANIFEST_FILE), &error)),
-            Ok(_) => self.folder(folder),
+            Ok(Some(_)) => self.folder(folder),
+            // Without it, none of its tables counts.
+            Ok(None) => {
+                if let Err(error) = monitor::verify_day(root, folder) {
+                    self.push(VerifiedFile::damaged(&folder.join(MANIFEST_FILE), &error));
+                }
+                self.folder(folder);
+            }
         }
     }
 
@@ -582,6 +589,33 @@ mod tests {
             assert!(damaged >= 1, "{name}");
             fs::write(&path, bytes).unwrap();
         }
+        // Without a manifest no table of the day counts.
+        let manifest = folder.path().join("1970-01-01/manifest.json");
+        fs::remove_file(&manifest).unwrap();
+        assert!(states(folder.path()).contains(&("1970-01-01/manifest.json".to_owned(), State::Damaged)));
+    }
+
+    #[test]
+    fn damage_to_a_journal_is_told_after_the_next_start() {
+        use flowloom_store::monitor::{GapRow, MonitorWriter, SECOND, WriterOptions};
+        let folder = tempfile::tempdir().unwrap();
+        let open = || MonitorWriter::open(folder.path(), WriterOptions::default(), 100 * SECOND).unwrap();
+        let mut writer = open();
+        for second in 1..50 {
+            writer.gap(GapRow { series: 1, start_ns: second, end_ns: second + 1, ..GapRow::default() }).unwrap();
+        }
+        drop(writer);
+        let segment = folder.path().join("journal/00000001.journal");
+        let mut bytes = fs::read(&segment).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(&segment, bytes).unwrap();
+        let mut writer = open();
+        let said: Vec<String> = writer.take_damage().iter().map(ToString::to_string).collect();
+        assert!(said.len() == 1 && said[0].contains("00000001.damaged: 4"), "{said:?}");
+        drop(writer);
+        let found = states(folder.path());
+        assert!(found.contains(&("journal/00000001.damaged".to_owned(), State::Damaged)), "{found:?}");
     }
 
     #[test]

@@ -23,8 +23,9 @@ fn bounded(question: &Question) {
             assert!((1..=MOST_POINTS).contains(points) && percentile_ns.is_none_or(|width| width > 0));
             possible(span);
         }
-        Question::Days { span, offset_ns } => {
+        Question::Days { span, offset_ns, days_ns } => {
             assert!(offset_ns.unsigned_abs() <= 86_400_000_000_000);
+            assert!(days_ns.is_empty() || days_ns.is_sorted());
             possible(span);
         }
         Question::Correlation { span, width_ns, .. } => {

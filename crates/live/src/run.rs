@@ -294,6 +294,9 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
                 break;
             }
         }
+        let mut end = self.progress(self.summary.end);
+        end.run.is_last = true;
+        let _ = progress(end);
         Ok(())
     }
 
@@ -305,6 +308,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Live<'_
                 events: 0,
                 connections: ConnectionCounts { started: self.begun, ..self.summary.connections },
                 links: &self.path.links,
+                is_last: false,
             },
             releases: self.path.lateness,
             failed: self.collector.failed(),

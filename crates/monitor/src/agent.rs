@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use flowloom_store::monitor::Kind;
 
-use crate::clock::Moment;
+use crate::clock::{Bell, Moment};
 use crate::ifmib::{self, Layout, Offer};
 use crate::rates::Width;
 use crate::registry::{Counter, CounterKind, Port, matches};
@@ -12,10 +12,31 @@ use crate::snmp::oid::{Oid, index_text};
 use crate::snmp::session::{Session, Trouble};
 use crate::snmp::value::Value;
 use crate::snmp::walk::{Row, Table, walk};
-use crate::target::{Answer, Class, CounterInfo, PortReading, Reading};
+use crate::target::{Answer, Class, CounterInfo, PortReading, Reading, Speed};
 
 /// What an agent offers is looked at again after so much time, in nanoseconds; and before, when its ports change.
 const LOOK_AGAIN_NS: u64 = 600 * 1_000_000_000;
+
+/// An answer may always take so long.
+const LEAST_LIMIT_NS: u64 = 60 * 1_000_000_000;
+
+/// A question takes no longer than this: two addresses, eleven times each, a minute for each time (`docs/reference/registry.md`).
+const LONGEST_QUESTION_NS: u64 = 2 * 11 * 60 * 1_000_000_000;
+
+/// The last question of an answer is asked within this time.
+const fn limit_ns(interval_ns: u64) -> u64 {
+    let limit = interval_ns.saturating_mul(10);
+    if limit > LEAST_LIMIT_NS { limit } else { LEAST_LIMIT_NS }
+}
+
+/// No sample of a target with this interval is longer: from the beginning of an answer to the end of the next one.
+pub(crate) const fn longest_span_ns(interval_ns: u64) -> u64 {
+    limit_ns(interval_ns).saturating_add(LONGEST_QUESTION_NS).saturating_mul(2).saturating_add(interval_ns)
+}
+
+/// Bits per second that a port may carry whose agent says only that they are more than 2^32: so that a counter that can have wrapped
+/// several times is not taken for one that did not.
+const FASTEST: u64 = 100_000_000_000;
 
 /// The interface is up (RFC 2863).
 const UP: u64 = 1;
@@ -56,6 +77,10 @@ pub struct Agent {
     offered: Option<Offered>,
     /// The ports of the last answer, by index.
     keys: Vec<Vec<u32>>,
+    /// Values of the last answer that could not be read.
+    unread: usize,
+    /// An answer must come to an end within this time.
+    limit_ns: u64,
 }
 
 /// The groups of counters of an agent with these further `counters`, for its tracker.
@@ -79,7 +104,24 @@ impl Agent {
     /// further `counters`.
     pub fn new(session: Session, ports: &[String], known: &[Port], counters: &[Counter]) -> Agent {
         let (ports, known, counters) = (ports.to_vec(), known.to_vec(), counters.to_vec());
-        Agent { session, ports, known, counters, offered: None, keys: Vec::new() }
+        Agent { session, ports, known, counters, offered: None, keys: Vec::new(), unread: 0, limit_ns: LEAST_LIMIT_NS }
+    }
+
+    /// The same, of which answers have ten intervals of this length to come to an end, or a minute.
+    #[must_use]
+    pub fn with_interval(self, interval_ns: u64) -> Agent {
+        Agent { limit_ns: limit_ns(interval_ns), ..self }
+    }
+
+    /// The same, that asks nothing any longer when `bell` has rung.
+    #[must_use]
+    pub fn with_bell(self, bell: Bell) -> Agent {
+        Agent { session: self.session.with_bell(bell), ..self }
+    }
+
+    /// Values of the last answer that could not be read: their counters are missing.
+    pub fn unread(&self) -> usize {
+        self.unread
     }
 
     /// Packets sent and received since this was last asked.
@@ -103,20 +145,23 @@ impl Agent {
     /// There is no answer.
     pub fn ask(&mut self) -> Result<Answer, Trouble> {
         let asked = Moment::now();
+        self.session.begin_within(self.limit_ns);
+        self.unread = 0;
         let scalars: Vec<Oid> =
             self.counters.iter().filter(|counter| !counter.table).map(|counter| counter.oid.clone()).collect();
         let names: Vec<Oid> = [ifmib::uptime()].into_iter().chain(scalars).collect();
-        let mut values = Vec::new();
-        let received = self.session.get(&names, &mut |_, value| values.push(value))?;
+        let values = self.session.get_all(&names)?;
+        self.unread += values.iter().filter(|(value, _)| *value == Value::Unread).count();
         let uptime = match values.first() {
-            Some(Value::Ticks(ticks)) => Some((*ticks, received)),
+            Some((Value::Ticks(ticks), received)) => Some((*ticks, *received)),
             _ => None,
         };
         let mut ports = Vec::new();
         let mut scalars = values.into_iter().skip(1);
         for group in 1..=self.counters.len() {
-            if !self.counters[group - 1].table {
-                let value = scalars.next().unwrap_or(Value::Absent);
+            if !self.counters[group - 1].table
+                && let Some((value, received)) = scalars.next()
+            {
                 ports.extend(own_reading(group, String::new(), String::new(), received, &value));
             }
         }
@@ -165,6 +210,7 @@ impl Agent {
         }
         let Some(layout) = self.offered.as_ref().map(|offered| offered.layout.clone()) else { return Ok(()) };
         let table = walk(&mut self.session, &layout.columns)?;
+        self.unread += table.unread;
         let Some(offered) = &mut self.offered else { return Ok(()) };
         if !self.keys.is_empty() && !table.rows.keys().eq(&self.keys) {
             // They have changed: next time it is looked at again.
@@ -179,6 +225,7 @@ impl Agent {
         let counter = &self.counters[group - 1];
         let columns: Vec<Oid> = [counter.oid.clone()].into_iter().chain(counter.names.clone()).collect();
         let table = walk(&mut self.session, &columns)?;
+        self.unread += table.unread;
         for (index, row) in &table.rows {
             let Some(value) = &row.values[0] else { continue };
             let named = row.values.get(1).and_then(|value| value.as_ref()?.text()).filter(|name| !name.is_empty());
@@ -216,13 +263,21 @@ fn read_interfaces(table: &Table, offered: &Offered, wanted: &[String], known: &
                 sum(row, wide).or_else(|| sum(row, narrow)).map_or(Reading::None, Reading::Counts)
             });
         let described = offered.ports.get(index);
+        let named = match offered.layout.speeds {
+            Some([high, low]) => said_speed(row, high, low),
+            None => described.and_then(|port| port.bits_per_second).map(Said::Is),
+        };
         ports.push(PortReading {
             group: 0,
             index: index_text(index),
             received: row.received,
             discontinuity,
-            bits_per_second: capacity_of(&name, row.received.wall_ns, known)
-                .or_else(|| described.and_then(|port| port.bits_per_second)),
+            speed: match (capacity_of(&name, row.received.wall_ns, known), named) {
+                (Some(bits_per_second), _) => Some(Speed { bits_per_second, is_stated: true }),
+                (None, Some(Said::Is(bits_per_second))) => Some(Speed { bits_per_second, is_stated: false }),
+                (None, Some(Said::Beyond)) => Some(Speed { bits_per_second: FASTEST, is_stated: false }),
+                (None, None) => None,
+            },
             readings: readings.collect(),
             name,
         });
@@ -252,23 +307,45 @@ fn text(row: &Row, column: usize) -> Option<String> {
     row.values[column].as_ref()?.text().filter(|text| !text.is_empty())
 }
 
-fn describe(index: &[u32], row: &Row) -> PortDescription {
-    let number = |column: usize| match row.values[column] {
+fn number(row: &Row, column: usize) -> Option<u64> {
+    match row.values[column] {
         Some(Value::Gauge(number)) => Some(number),
         _ => None,
-    };
-    let high = number(2).filter(|megabits| *megabits > 0).map(|megabits| megabits.saturating_mul(1_000_000));
-    // The largest number of 32 bits says that it is more.
-    let low = number(3).filter(|bits| (1..u64::from(u32::MAX)).contains(bits));
+    }
+}
+
+/// What an agent says of the speed of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    /// So many bit/s.
+    Is(u64),
+    /// More than 32 bits can say, and nobody knows how much.
+    Beyond,
+}
+
+/// The speed that ifHighSpeed and ifSpeed say; `None` if they say none.
+fn said_speed(row: &Row, high: usize, low: usize) -> Option<Said> {
+    let high = number(row, high).filter(|megabits| *megabits > 0).map(|megabits| megabits.saturating_mul(1_000_000));
+    let low = number(row, low).filter(|bits| *bits > 0);
+    match (high, low) {
+        // Below a gigabit the other has more digits.
+        (Some(high), Some(low)) if high < 1_000_000_000 && low < u64::from(u32::MAX) => Some(Said::Is(low.max(high))),
+        (Some(high), _) => Some(Said::Is(high)),
+        // The largest number of 32 bits says that it is more (RFC 2863).
+        (None, Some(low)) if low >= u64::from(u32::MAX) => Some(Said::Beyond),
+        (None, low) => low.map(Said::Is),
+    }
+}
+
+fn describe(index: &[u32], row: &Row) -> PortDescription {
     PortDescription {
         name: text(row, 0).or_else(|| text(row, 1)).unwrap_or_else(|| format!("index {}", index_text(index))),
         alias: text(row, 5).unwrap_or_default(),
-        bits_per_second: match (high, low) {
-            // Below a gigabit the other has more digits.
-            (Some(high), Some(low)) if high < 1_000_000_000 => Some(low.max(high)),
-            (high, low) => high.or(low),
+        bits_per_second: match said_speed(row, 2, 3) {
+            Some(Said::Is(bits)) => Some(bits),
+            Some(Said::Beyond) | None => None,
         },
-        is_up: number(4) == Some(UP),
+        is_up: number(row, 4) == Some(UP),
     }
 }
 
@@ -280,15 +357,16 @@ fn own_reading(group: usize, name: String, index: String, received: Moment, valu
         Value::Ticks(ticks) => Reading::Value((*ticks).into()),
         // Some agents write numbers as text.
         Value::Text(text) => Reading::Value(std::str::from_utf8(text).ok()?.trim().parse().ok()?),
-        Value::Absent | Value::End | Value::Other => return None,
+        Value::Absent | Value::End | Value::Other | Value::Unread => return None,
     };
     let readings = vec![reading];
-    Some(PortReading { group, name, index, received, discontinuity: None, bits_per_second: None, readings })
+    Some(PortReading { group, name, index, received, discontinuity: None, speed: None, readings })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rates::ambiguity_ns;
 
     fn row(values: Vec<Option<Value>>) -> Row {
         Row { values, received: Moment::default() }
@@ -307,10 +385,24 @@ mod tests {
             (gauge(100_000), gauge(u32::MAX.into()), Some(100_000_000_000)),
             (None, gauge(u32::MAX.into()), None),
             (None, None, None),
+            (None, gauge(1_544_000), Some(1_544_000)),
         ] {
             let port = describe(&[1], &row(vec![None, named(""), high, low, gauge(2), None]));
             assert_eq!((port.name.as_str(), port.bits_per_second, port.is_up), ("index 1", expected, false));
         }
+    }
+
+    #[test]
+    fn a_speed_beyond_32_bits_is_not_unknown() {
+        let row = |high: Option<u64>, low: u64| row(vec![high.map(Value::Gauge), Some(Value::Gauge(low))]);
+        let most = u32::MAX.into();
+        assert_eq!(said_speed(&row(None, most), 0, 1), Some(Said::Beyond));
+        assert_eq!(said_speed(&row(Some(0), most), 0, 1), Some(Said::Beyond));
+        assert_eq!(said_speed(&row(Some(10_000), most), 0, 1), Some(Said::Is(10_000_000_000)));
+        assert_eq!(said_speed(&row(Some(0), 0), 0, 1), None);
+        // A counter of 32 bits can wrap within 0.35 s then.
+        let ambiguity = ambiguity_ns(Width::Bits32, FASTEST / 8).unwrap();
+        assert!((300_000_000..350_000_000).contains(&ambiguity), "{ambiguity}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Thresholds, and what is done when one is passed: a program is run, or a URL is called.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -8,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use flowloom_core::time::Duration as Span;
-use flowloom_store::monitor::{MILLIONTHS, SampleRow, Series};
+use flowloom_store::monitor::{Kind, MILLIONTHS, SampleRow, Series};
 use serde::Serialize;
 
 use crate::clock::{Bell, Moment};
@@ -16,8 +17,11 @@ use crate::http;
 use crate::query::bits_of;
 use crate::registry::{Alert, matches};
 
-/// Actions that run at the same time, at most. What comes while they run is told as failed.
+/// Actions that run at the same time, at most.
 const MOST_RUNNING: usize = 8;
+
+/// Actions that wait for others, at most. The oldest are reported as failed when there are more.
+const MOST_WAITING: usize = 256;
 
 /// An action that takes longer is ended.
 const MOST_TIME: Duration = Duration::from_secs(30);
@@ -39,6 +43,9 @@ pub struct Raised {
     pub value: f64,
     /// Its unit.
     pub unit: String,
+    /// Whether it is a rate or a value.
+    #[serde(skip)]
+    pub kind: Kind,
     /// When, in nanoseconds since 1970 UTC.
     pub time_ns: u64,
 }
@@ -68,12 +75,20 @@ pub(crate) struct Alerts {
     rules: Vec<Arc<Alert>>,
     /// What of each series is watched.
     watched: BTreeMap<u32, (Series, Vec<Watch>)>,
-    running: usize,
+    /// What is to be done, the oldest first.
+    waiting: VecDeque<(Doing, Raised)>,
+    /// What is being done.
+    running: BTreeSet<Doing>,
     done: (Sender<Ended>, Receiver<Ended>),
+    /// Actions that were given up, and why.
+    given_up: Vec<(usize, String)>,
 }
 
-/// An action that ended: of which threshold, and why it failed.
-type Ended = (String, Option<String>);
+/// Of which threshold and series an action is. Those of both the same run in their order.
+type Doing = (usize, u32);
+
+/// An action that ended, and why it failed.
+type Ended = (Doing, Option<String>);
 
 /// A series as one threshold sees it.
 struct Watch {
@@ -86,7 +101,8 @@ struct Watch {
 impl Alerts {
     pub(crate) fn new(rules: &[Alert]) -> Alerts {
         let rules = rules.iter().cloned().map(Arc::new).collect();
-        Alerts { rules, watched: BTreeMap::new(), running: 0, done: channel() }
+        let (watched, waiting, running, given_up) = Default::default();
+        Alerts { rules, watched, waiting, running, done: channel(), given_up }
     }
 
     /// A series is there.
@@ -120,45 +136,72 @@ impl Alerts {
             for watch in watches {
                 let rule = &self.rules[watch.rule];
                 if let Some(state) = watch.see(rule, series, (time_ns, span_ns), value) {
-                    acts.push((Arc::clone(rule), raised(rule, series, time_ns, value, state)));
+                    acts.push(((watch.rule, series.id), raised(rule, series, time_ns, value, state)));
                 }
             }
         }
-        for (rule, raised) in acts {
+        for (doing, raised) in acts {
             report(&raised);
-            self.act(&rule, &raised);
+            self.waiting.push_back((doing, raised));
+            if self.waiting.len() > MOST_WAITING
+                && let Some(((rule, _), _)) = self.waiting.pop_front()
+            {
+                self.given_up.push((rule, format!("{MOST_WAITING} actions are waiting already")));
+            }
         }
+        self.start();
+    }
+
+    /// The value of a series is unknown for a while: nobody knows whether it stayed beyond a threshold.
+    pub(crate) fn gap(&mut self, series: u32) {
+        let Some((_, watches)) = self.watched.get_mut(&series) else { return };
+        watches.iter_mut().for_each(|watch| watch.since_ns = None);
     }
 
     /// Reports the actions that failed since this was last called.
     pub(crate) fn finished(&mut self, failed: &mut dyn FnMut(&str, String)) {
-        while let Ok((alert, problem)) = self.done.1.try_recv() {
-            self.running = self.running.saturating_sub(1);
-            if let Some(problem) = problem {
-                failed(&alert, problem);
+        while let Ok((doing, problem)) = self.done.1.try_recv() {
+            self.running.remove(&doing);
+            self.given_up.extend(problem.map(|problem| (doing.0, problem)));
+        }
+        self.start();
+        for (rule, problem) in self.given_up.drain(..) {
+            failed(&self.rules[rule].name, problem);
+        }
+    }
+
+    /// Reports the actions that nobody will run any longer.
+    pub(crate) fn end(&mut self, failed: &mut dyn FnMut(&str, String)) {
+        self.finished(failed);
+        for ((rule, _), _) in self.waiting.drain(..) {
+            failed(&self.rules[rule].name, "the monitor ended before it was run".to_owned());
+        }
+    }
+
+    /// Runs what waits, as far as there is room and no action before it is of the same threshold and series.
+    fn start(&mut self) {
+        let mut at = 0;
+        while self.running.len() < MOST_RUNNING
+            && let Some((doing, _)) = self.waiting.get(at)
+        {
+            if self.running.contains(doing) {
+                at += 1;
+            } else if let Some((doing, raised)) = self.waiting.remove(at) {
+                self.running.insert(doing);
+                self.act(doing, raised);
             }
         }
     }
 
-    fn act(&mut self, rule: &Arc<Alert>, raised: &Raised) {
-        let ended = self.done.0.clone();
-        self.running += 1;
-        if self.running > MOST_RUNNING {
-            let _ = ended.send((rule.name.clone(), Some(format!("{MOST_RUNNING} actions are running already"))));
-            return;
-        }
-        let (rule, raised) = (Arc::clone(rule), raised.clone());
-        let act = {
-            let ended = ended.clone();
-            let rule = Arc::clone(&rule);
-            move || {
-                let run = if rule.command.is_empty() { Ok(()) } else { run(&rule.command, &raised) };
-                let called = rule.url.as_ref().map_or(Ok(()), |url| call(url, &raised));
-                let _ = ended.send((rule.name.clone(), run.and(called).err()));
-            }
+    fn act(&mut self, doing: Doing, raised: Raised) {
+        let (ended, rule) = (self.done.0.clone(), Arc::clone(&self.rules[doing.0]));
+        let act = move || {
+            let run = if rule.command.is_empty() { Ok(()) } else { run(&rule.command, &raised, MOST_TIME) };
+            let called = rule.url.as_ref().map_or(Ok(()), |url| call(url, &raised));
+            let _ = ended.send((doing, run.and(called).err()));
         };
         if let Err(error) = thread::Builder::new().name("alert".to_owned()).spawn(act) {
-            let _ = ended.send((rule.name.clone(), Some(error.to_string())));
+            let _ = self.done.0.send((doing, Some(error.to_string())));
         }
     }
 }
@@ -180,8 +223,9 @@ impl Watch {
 
 fn is_passed(rule: &Alert, series: &Series, value: f64) -> bool {
     let rate = |bound: &Option<flowloom_core::keys::Quantity<flowloom_core::units::Rate>>| {
-        let bits = bound.as_ref()?.value.bits_per_second()? as f64;
-        Some(bits / bits_of(&series.unit)? as f64)
+        // A value is no rate.
+        let per_unit = bits_of(&series.unit).filter(|_| series.kind == Kind::Counter)?;
+        Some(bound.as_ref()?.value.bits_per_second()? as f64 / per_unit as f64)
     };
     rule.above.or_else(|| rate(&rule.rate_above)).is_some_and(|bound| value > bound)
         || rule.below.or_else(|| rate(&rule.rate_below)).is_some_and(|bound| value < bound)
@@ -189,12 +233,12 @@ fn is_passed(rule: &Alert, series: &Series, value: f64) -> bool {
 
 fn raised(rule: &Alert, series: &Series, time_ns: u64, value: f64, state: State) -> Raised {
     let alert = rule.name.clone();
-    let Series { target, port, counter, unit, .. } = series.clone();
-    Raised { alert, state, target, port, counter, value, unit, time_ns }
+    let Series { target, port, counter, unit, kind, .. } = series.clone();
+    Raised { alert, state, target, port, counter, value, unit, kind, time_ns }
 }
 
 /// Runs a program. What happened is in its environment, so that no name becomes an argument.
-fn run(command: &[String], raised: &Raised) -> Result<(), String> {
+fn run(command: &[String], raised: &Raised, most: Duration) -> Result<(), String> {
     let mut child = Command::new(&command[0])
         .args(&command[1..])
         .env("FLOWLOOM_ALERT_NAME", &raised.alert)
@@ -208,9 +252,11 @@ fn run(command: &[String], raised: &Raised) -> Result<(), String> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
+        // Its children end with it.
+        .process_group(0)
         .spawn()
         .map_err(|error| format!("{}: {error}", command[0]))?;
-    let end = Moment::now().monotonic_ns + MOST_TIME.as_nanos() as u64;
+    let end = Moment::now().monotonic_ns + most.as_nanos() as u64;
     let pause = Bell::default();
     loop {
         match child.try_wait() {
@@ -220,9 +266,10 @@ fn run(command: &[String], raised: &Raised) -> Result<(), String> {
                 pause.wait_until(Moment::now().monotonic_ns + 20_000_000);
             }
             Ok(None) => {
-                let _ = child.kill();
+                let group = nix::unistd::Pid::from_raw(child.id() as i32);
+                let _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);
                 let _ = child.wait();
-                return Err(format!("{}: it took more than {} s", command[0], MOST_TIME.as_secs()));
+                return Err(format!("{}: it took more than {} s", command[0], most.as_secs()));
             }
             Err(error) => return Err(error.to_string()),
         }
@@ -240,8 +287,6 @@ fn call(url: &str, raised: &Raised) -> Result<(), String> {
 mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
-
-    use flowloom_store::monitor::Kind;
 
     use super::*;
 
@@ -296,10 +341,89 @@ mod tests {
         let command = ["sh", "-c", &script].map(str::to_owned);
         let raised =
             raised(&alert("above = 1"), &Series { port: "$(date)".to_owned(), ..series() }, 1, 2.0, State::Raised);
-        run(&command, &raised).unwrap();
+        run(&command, &raised, MOST_TIME).unwrap();
         assert_eq!(std::fs::read_to_string(file).unwrap(), "busy $(date)\n");
-        assert!(run(&["false".to_owned()], &raised).unwrap_err().starts_with("false: exit status"));
-        assert!(run(&["/none".to_owned()], &raised).unwrap_err().starts_with("/none: No such file"));
+        assert!(run(&["false".to_owned()], &raised, MOST_TIME).unwrap_err().starts_with("false: exit status"));
+        assert!(run(&["/none".to_owned()], &raised, MOST_TIME).unwrap_err().starts_with("/none: No such file"));
+    }
+
+    #[test]
+    fn values_have_no_rates() {
+        let mut alerts = Alerts::new(&[alert("rate-above = \"1kbit\"")]);
+        alerts.defined(&Series { kind: Kind::Gauge, ..series() });
+        alerts.sampled(S, S, &[(7, 1 << 40)], &mut |raised| panic!("{raised:?}"));
+    }
+
+    /// Waits until nothing is left to do: what failed.
+    fn done(alerts: &mut Alerts) -> Vec<String> {
+        let mut failed = Vec::new();
+        while !alerts.running.is_empty() || !alerts.waiting.is_empty() {
+            Bell::default().wait_until(Moment::now().monotonic_ns + 10_000_000);
+            alerts.finished(&mut |_, problem| failed.push(problem));
+        }
+        failed
+    }
+
+    #[test]
+    fn cleared_comes_after_raised() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("said");
+        // Raising takes longer than clearing.
+        let script = format!(
+            "test $FLOWLOOM_ALERT_STATE = cleared || sleep 0.3; echo $FLOWLOOM_ALERT_STATE >> {}",
+            file.display()
+        );
+        let keys = format!("above = 100\ncommand = [\"sh\", \"-c\", \"{script}\"]");
+        let mut alerts = Alerts::new(&[alert(&keys)]);
+        alerts.defined(&series());
+        for (second, rate) in (1..).zip([200, 0, 200, 0]) {
+            alerts.sampled(second * S, S, &[(7, rate)], &mut |_| {});
+        }
+        assert_eq!(done(&mut alerts), [""; 0]);
+        assert_eq!(std::fs::read_to_string(file).unwrap(), "raised\ncleared\nraised\ncleared\n");
+    }
+
+    #[test]
+    fn more_actions_than_run_at_once_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = format!("above = 100\ncommand = [\"mktemp\", \"-p\", \"{}\"]", folder.path().display());
+        let mut alerts = Alerts::new(&[alert(&keys)]);
+        let ids = 0..3 * MOST_RUNNING as u32;
+        ids.clone().for_each(|id| alerts.defined(&Series { id, ..series() }));
+        let samples: Vec<(u32, u64)> = ids.map(|id| (id, 200)).collect();
+        alerts.sampled(S, S, &samples, &mut |_| {});
+        assert_eq!(alerts.running.len(), MOST_RUNNING);
+        assert_eq!(done(&mut alerts), [""; 0]);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3 * MOST_RUNNING);
+    }
+
+    #[test]
+    fn what_lasts_is_known_all_the_time() {
+        // Two seconds above, ten of which nobody knows, and one above.
+        let mut alerts = Alerts::new(&[alert("above = 100\nlasts = \"3s\"")]);
+        alerts.defined(&series());
+        let mut found = Vec::new();
+        for second in [1, 2, 13, 14, 15] {
+            if second == 13 {
+                alerts.gap(7);
+            }
+            alerts.sampled(second * S, S, &[(7, 200)], &mut |raised| found.push(raised.time_ns / S));
+        }
+        assert_eq!(found, [15]);
+    }
+
+    #[test]
+    fn a_program_ends_with_its_children() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("lives");
+        // The child of a child would write long after the shell was ended.
+        let script = format!("(sleep 2; echo > {}) & wait", file.display());
+        let command = ["sh", "-c", &script].map(str::to_owned);
+        let raised = raised(&alert("above = 1"), &series(), 1, 2.0, State::Raised);
+        let ended = run(&command, &raised, Duration::from_millis(200)).unwrap_err();
+        assert!(ended.contains("it took more than"), "{ended}");
+        Bell::default().wait_until(Moment::now().monotonic_ns + 2_500_000_000);
+        assert!(!file.exists());
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use flowloom_store::monitor::{Kind, MILLIONTHS, Reason, SampleRow, Series};
+use flowloom_store::monitor::{GapRow, Kind, MILLIONTHS, Reason, SampleRow, Series};
 
 use crate::metric::{MetricKind, Metrics, Number, PrometheusText};
 use crate::registry::Registry;
+use crate::target::speaks_for_target;
 
 /// Shared by the monitor and those who look at it.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,8 @@ pub struct Board(Arc<Mutex<State>>);
 struct State {
     targets: Vec<TargetState>,
     series: BTreeMap<u32, SeriesState>,
+    /// The series of each target.
+    of_targets: BTreeMap<String, Vec<u32>>,
     gaps: BTreeMap<Reason, u64>,
     has_ended: bool,
 }
@@ -41,9 +44,11 @@ pub struct TargetState {
 struct SeriesState {
     series: Arc<Series>,
     /// The last rate or value in millionths.
-    last: Option<u64>,
+    last: Option<u128>,
     /// What was counted since the monitor began.
     total: u64,
+    /// Why its rate was unknown last, and until when.
+    unknown: Option<(Reason, u64)>,
 }
 
 /// A count of a target.
@@ -75,8 +80,11 @@ impl Board {
     }
 
     pub(crate) fn defined(&self, series: &Arc<Series>) {
-        let state = SeriesState { series: Arc::clone(series), last: None, total: 0 };
-        self.lock().series.insert(series.id, state);
+        let state = SeriesState { series: Arc::clone(series), last: None, total: 0, unknown: None };
+        let mut board = self.lock();
+        if board.series.insert(series.id, state).is_none() {
+            board.of_targets.entry(series.target.clone()).or_default().push(series.id);
+        }
     }
 
     pub(crate) fn sampled(&self, time_ns: u64, span_ns: u64, samples: &[(u32, u64)]) {
@@ -90,12 +98,25 @@ impl Board {
         }
     }
 
-    pub(crate) fn gap(&self, id: u32, reason: Reason) {
+    /// The rate of a series is unknown for a while, but for what it counted in all, if that is known. A gap of its answers is one of all
+    /// series of a target.
+    pub(crate) fn gap(&self, gap: &GapRow) {
         let mut board = self.lock();
-        if let Some(state) = board.series.get_mut(&id) {
-            state.last = None;
+        let State { series, of_targets, gaps, .. } = &mut *board;
+        let Some(state) = series.get_mut(&gap.series) else { return };
+        // What lasts is recorded in parts, each of which begins where the one before ended.
+        if state.unknown.replace((gap.reason, gap.end_ns)) != Some((gap.reason, gap.start_ns)) {
+            *gaps.entry(gap.reason).or_default() += 1;
         }
-        *board.gaps.entry(reason).or_default() += 1;
+        state.last = None;
+        state.total = state.total.wrapping_add(gap.amount.unwrap_or(0));
+        if speaks_for_target(&state.series) {
+            for id in of_targets.get(&state.series.target).into_iter().flatten() {
+                if let Some(state) = series.get_mut(id) {
+                    state.last = None;
+                }
+            }
+        }
     }
 
     /// The targets.
@@ -139,7 +160,8 @@ impl Board {
         }
         metrics.head("flowloom_value", MetricKind::Gauge, "The last value.");
         for (state, last) in of(Kind::Gauge).filter_map(|state| Some((state, state.last?))) {
-            metrics.point(&labels(&state.series), Number::Integer(last / MILLIONTHS));
+            let whole = u64::try_from(last / u128::from(MILLIONTHS)).unwrap_or(u64::MAX);
+            metrics.point(&labels(&state.series), Number::Integer(whole));
         }
         metrics.head("flowloom_rate", MetricKind::Gauge, "The last rate in units per second.");
         for (state, last) in of(Kind::Counter).filter_map(|state| Some((state, state.last?))) {
@@ -155,6 +177,34 @@ fn labels(series: &Series) -> [(&str, &str); 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_silent_target_has_no_rates_and_loses_no_counts() {
+        let board = Board::default();
+        let series = |id, port: &str, counter: &str, kind| {
+            let (target, port, counter, unit) =
+                ("core".to_owned(), port.to_owned(), counter.to_owned(), "x".to_owned());
+            Arc::new(Series { id, target, port, counter, unit, kind, interval_ns: 1_000_000_000 })
+        };
+        board.defined(&series(0, "", "answer-time", Kind::Gauge));
+        board.defined(&series(2, "p", "in", Kind::Counter));
+        board.defined(&series(3, "p", "backlog", Kind::Gauge));
+        let second = 1_000_000_000;
+        board.sampled(10 * second, second, &[(0, 5), (2, 100), (3, 7)]);
+        assert!(board.prometheus().contains("flowloom_rate{target=\"core\",port=\"p\",counter=\"in\",unit=\"x\"} 100"));
+        let gap =
+            |series, amount| GapRow { series, start_ns: 10 * second, end_ns: 11 * second, amount, ..GapRow::default() };
+        board.gap(&gap(0, None));
+        let text = board.prometheus();
+        assert!(!text.contains("flowloom_rate{") && !text.contains("flowloom_value{"), "{text}");
+        // It went on counting.
+        board.gap(&gap(2, Some(40)));
+        let text = board.prometheus();
+        assert!(
+            text.contains("flowloom_counted_total{target=\"core\",port=\"p\",counter=\"in\",unit=\"x\"} 140"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn labels_hold_any_name() {
@@ -178,8 +228,14 @@ mod tests {
         assert!(text.contains(&format!("\nflowloom_rate{{{labels}}} 2.5\n")), "{text}");
         assert!(text.contains(&format!("\nflowloom_counted_total{{{labels}}} 5\n")), "{text}");
         assert!(text.contains("\nflowloom_target_up{target=\"core\"} 1\n"), "{text}");
-        board.gap(3, Reason::Restart);
+        let gap = |start_ns, end_ns, reason| GapRow { series: 3, start_ns, end_ns, reason, amount: None };
+        board.gap(&gap(10, 20, Reason::Restart));
         let text = board.prometheus();
         assert!(text.contains("flowloom_gaps_total{reason=\"restart\"} 1\n") && !text.contains("flowloom_rate{"));
+        // Of an absence that is recorded in parts, one counts; then another.
+        for (from, to) in [(20, 30), (30, 50), (50, 90), (95, 99)] {
+            board.gap(&gap(from, to, Reason::Absent));
+        }
+        assert!(board.prometheus().contains("flowloom_gaps_total{reason=\"absent\"} 2\n"));
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use flowloom_store::FileError;
-use flowloom_store::monitor::{Level, Series, Wanted};
+use flowloom_store::monitor::{Level, LevelRow, Series};
 use serde::Serialize;
 
 use crate::query::{Archive, percentile};
@@ -23,9 +23,9 @@ pub struct Burst {
     /// Its end.
     pub end_ns: u64,
     /// The greatest sample.
-    pub most: u64,
+    pub most: u128,
     /// The mean.
-    pub mean: u64,
+    pub mean: u128,
 }
 
 /// The bursts of a series in a period.
@@ -52,11 +52,11 @@ impl Archive {
     /// # Errors
     /// The store is damaged or cannot be read.
     pub fn bursts(&self, series: &Series, period: Range<u64>, threshold: u64) -> Result<Bursts, FileError> {
-        let wanted = [Wanted::from(series)];
+        let series = std::slice::from_ref(series);
         let mut hours: Vec<u64> = Vec::new();
-        self.reader().read(&wanted, period.clone(), COARSE_NS, &mut |piece| {
-            if piece.row.most > threshold {
-                hours.push(piece.at_ns / COARSE_NS);
+        self.visit(series, period.clone(), COARSE_NS, &mut |_, step| {
+            if step.row.most > u128::from(threshold) {
+                hours.extend(step.start_ns / COARSE_NS..step.end_ns.div_ceil(COARSE_NS));
             }
         })?;
         hours.sort_unstable();
@@ -65,12 +65,9 @@ impl Archive {
         for stretch in stretches(&hours) {
             let mut steps = Vec::new();
             let stretch = stretch.start.max(period.start)..stretch.end.min(period.end);
-            self.reader().read(&wanted, stretch, 0, &mut |piece| {
-                let row = Step { start_ns: piece.at_ns, end_ns: piece.at_ns + piece.width_ns, rate: piece.row.mean };
-                steps.push(Step::of(&piece).unwrap_or(row));
-            })?;
+            self.visit(series, stretch, 0, &mut |_, step| steps.push(step))?;
             in_order(&mut steps);
-            add(&steps, threshold, series.interval_ns / 2, &mut bursts);
+            add(&steps, threshold.into(), series[0].interval_ns / 2, &mut bursts);
         }
         Ok(told(bursts))
     }
@@ -91,24 +88,25 @@ fn stretches(hours: &[u64]) -> Vec<Range<u64>> {
 }
 
 /// Adds the bursts in `steps`, which are in order. Steps that are no more than `slack_ns` apart follow each other.
-fn add(steps: &[Step], threshold: u64, slack_ns: u64, bursts: &mut Vec<Burst>) {
-    let mut sum = 0_u128;
+fn add(steps: &[Step], threshold: u128, slack_ns: u64, bursts: &mut Vec<Burst>) {
+    let mut sum = LevelRow::default();
     let mut last: Option<&Step> = None;
     for step in steps {
-        if step.rate <= threshold {
+        let rate = step.row.mean();
+        if rate <= threshold {
             last = None;
             continue;
         }
         let follows = last.is_some_and(|last| step.start_ns <= last.end_ns.saturating_add(slack_ns));
         if !follows {
-            sum = 0;
+            sum = LevelRow::default();
             bursts.push(Burst { start_ns: step.start_ns, end_ns: step.end_ns, most: 0, mean: 0 });
         }
         let Some(burst) = bursts.last_mut() else { continue };
+        sum.add(&step.row);
         burst.end_ns = step.end_ns;
-        burst.most = burst.most.max(step.rate);
-        sum += u128::from(step.rate) * u128::from(step.end_ns - step.start_ns);
-        burst.mean = u64::try_from(sum / u128::from((burst.end_ns - burst.start_ns).max(1))).unwrap_or(u64::MAX);
+        burst.most = burst.most.max(rate);
+        burst.mean = sum.mean();
         last = Some(step);
     }
 }
@@ -132,8 +130,15 @@ fn told(mut bursts: Vec<Burst>) -> Bursts {
 mod tests {
     use super::*;
 
+    /// A sample at a rate in millionths.
     fn step(start_ns: u64, end_ns: u64, rate: u64) -> Step {
-        Step { start_ns, end_ns, rate }
+        const S: u64 = 1_000_000;
+        let (start_ns, end_ns) = (start_ns * S, end_ns * S);
+        let covered_ns = end_ns - start_ns;
+        let integral = u128::from(rate * covered_ns / S);
+        let (least, most) = (rate.into(), rate.into());
+        let row = LevelRow { least, most, integral, covered_ns, samples: 1, ..LevelRow::default() };
+        Step { start_ns, end_ns, row_ns: 0, row }
     }
 
     #[test]
@@ -148,12 +153,17 @@ mod tests {
             step(80, 90, 8),
         ];
         let mut bursts = Vec::new();
-        add(&steps, 5, 4, &mut bursts);
-        let burst = |start_ns, end_ns, most, mean| Burst { start_ns, end_ns, most, mean };
+        add(&steps, 5, 4_000_000, &mut bursts);
+        let burst = |start: u64, end: u64, most, mean| Burst {
+            start_ns: start * 1_000_000,
+            end_ns: end * 1_000_000,
+            most,
+            mean,
+        };
         assert_eq!(bursts, [burst(10, 40, 9, 8), burst(50, 60, 7, 7), burst(80, 90, 8, 8)]);
         let found = told(bursts.clone());
-        assert_eq!((found.count, found.total_ns, found.longest_ns), (3, 50, 30));
-        assert_eq!((found.median_ns, found.interval_ns), (Some(10), Some(35)));
+        assert_eq!((found.count, found.total_ns, found.longest_ns), (3, 50_000_000, 30_000_000));
+        assert_eq!((found.median_ns, found.interval_ns), (Some(10_000_000), Some(35_000_000)));
         assert_eq!(found.listed, bursts);
         assert_eq!(told(Vec::new()), Bursts::default());
     }

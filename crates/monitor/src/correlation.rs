@@ -1,6 +1,5 @@
 //! How far two series go together, and which comes first.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use flowloom_store::FileError;
@@ -39,7 +38,8 @@ pub struct Correlation {
 }
 
 impl Archive {
-    /// The correlation of two series in a period, by the means of bins of `width_ns` or a little more, at lags of up to `lags` bins.
+    /// The correlation of two series in a period, by the means of bins of `width_ns` or more, at lags of up to `lags` bins: bins are no
+    /// narrower than rows where only rows are kept.
     ///
     /// # Errors
     /// The store is damaged or cannot be read.
@@ -51,19 +51,28 @@ impl Archive {
         lags: u64,
     ) -> Result<Correlation, FileError> {
         let least = (period.end - period.start).div_ceil(MOST_BINS);
-        let width_ns = width_ns.max(least).max(1);
-        let grid = Grid { width_ns, phase_ns: 0 };
-        let bins = self.bins(pair, period, grid)?;
-        Ok(correlated(&bins[0], &bins[1], width_ns, lags.min(MOST_LAGS) as i64))
+        let mut width_ns = width_ns.max(least).max(1);
+        loop {
+            let grid = Grid { width_ns, phase_ns: 0 };
+            let bins = self.bins(pair, period.clone(), grid)?;
+            let widest_ns = bins.iter().map(|(_, widest_ns)| *widest_ns).max().unwrap_or(0);
+            if widest_ns > grid.level_ns() && !width_ns.is_multiple_of(widest_ns) {
+                width_ns = width_ns.next_multiple_of(widest_ns);
+                continue;
+            }
+            let [one, other] = [&bins[0], &bins[1]].map(|(bins, _)| numbered(bins.known(), width_ns));
+            return Ok(correlated(&one, &other, width_ns, lags.min(MOST_LAGS) as i64));
+        }
     }
 }
 
-fn correlated(one: &BTreeMap<u64, LevelRow>, other: &BTreeMap<u64, LevelRow>, width_ns: u64, most: i64) -> Correlation {
-    let numbered = |bins: &BTreeMap<u64, LevelRow>| -> Vec<(i64, f64)> {
-        bins.iter().map(|(start, row)| ((start / width_ns) as i64, row.mean as f64)).collect()
-    };
-    let (one, other) = (numbered(one), numbered(other));
-    let lags: Vec<Lag> = (-most..=most).map(|bins| at_lag(&one, &other, bins)).collect();
+/// The means of bins, by the numbers of the bins.
+fn numbered<'a>(bins: impl Iterator<Item = (u64, &'a LevelRow)>, width_ns: u64) -> Vec<(i64, f64)> {
+    bins.map(|(start, row)| ((start / width_ns) as i64, row.mean_units())).collect()
+}
+
+fn correlated(one: &[(i64, f64)], other: &[(i64, f64)], width_ns: u64, most: i64) -> Correlation {
+    let lags: Vec<Lag> = (-most..=most).map(|bins| at_lag(one, other, bins)).collect();
     let strength = |lag: &Lag| lag.coefficient.unwrap_or(0.0).abs();
     let known = lags.iter().filter(|lag| lag.coefficient.is_some());
     let strongest = known.copied().max_by(|a, b| {
@@ -99,9 +108,13 @@ fn at_lag(one: &[(i64, f64)], other: &[(i64, f64)], bins: i64) -> Lag {
 mod tests {
     use super::*;
 
-    fn bins(values: &[(u64, u64)]) -> BTreeMap<u64, LevelRow> {
-        let row = |mean| LevelRow { mean, covered_ns: 1, samples: 1, ..LevelRow::default() };
-        values.iter().map(|(number, value)| (number * 60, row(*value))).collect()
+    fn bins(values: &[(u64, u64)]) -> Vec<(i64, f64)> {
+        let row = |mean: u64| {
+            let (least, most) = (u128::from(mean) * 1_000_000, u128::from(mean) * 1_000_000);
+            LevelRow { least, most, integral: mean.into(), covered_ns: 1, samples: 1, ..LevelRow::default() }
+        };
+        let rows: Vec<(u64, LevelRow)> = values.iter().map(|(number, value)| (number * 60, row(*value))).collect();
+        numbered(rows.iter().map(|(start, row)| (*start, row)), 60)
     }
 
     #[test]

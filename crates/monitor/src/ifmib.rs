@@ -1,7 +1,8 @@
 //! The counters of ports, and the columns of IF-MIB that hold them (RFC 2863).
 
+use crate::rates::Capacity;
 use crate::snmp::oid::Oid;
-use crate::target::{Class, CounterInfo};
+use crate::target::{Class, CounterInfo, Speed};
 
 /// Octets of the smallest frame with its preamble and gap: what a packet takes of a link at least.
 const LEAST_FRAME: u64 = 84;
@@ -58,14 +59,15 @@ pub fn infos() -> Vec<CounterInfo> {
     COUNTERS.iter().map(info).collect()
 }
 
-/// Units per second that a port of so many bit/s can carry.
-pub fn capacity(class: Class, bits_per_second: Option<u64>) -> Option<u64> {
-    match class {
-        Class::Octets => bits_per_second.map(|bits| bits / 8),
-        Class::Packets => bits_per_second.map(|bits| bits / 8 / LEAST_FRAME),
-        Class::Own(capacity) => capacity,
-    }
-    .filter(|capacity| *capacity > 0)
+/// What a port of this speed can carry.
+pub fn capacity(class: Class, speed: Option<Speed>) -> Option<Capacity> {
+    let of_bits = |bits: u64| speed.map(|speed| (speed.bits_per_second / bits, speed.is_stated));
+    let (per_second, is_stated) = match class {
+        Class::Octets => of_bits(8),
+        Class::Packets => of_bits(8 * LEAST_FRAME),
+        Class::Own(capacity) => capacity.map(|capacity| (capacity, true)),
+    }?;
+    (per_second > 0).then_some(Capacity { per_second, is_stated })
 }
 
 fn oid(arcs: &[u32]) -> Oid {
@@ -87,9 +89,15 @@ pub fn uptime() -> Oid {
     oid(&[1, 3, 6, 1, 2, 1, 1, 3, 0])
 }
 
+/// ifHighSpeed in Mbit/s, and ifSpeed in bit/s.
+fn speeds() -> [Oid; 2] {
+    [wide(15), narrow(5)]
+}
+
 /// Columns that say what a port is: ifName, ifDescr, ifHighSpeed, ifSpeed, ifOperStatus, ifAlias.
 pub fn description() -> [Oid; 6] {
-    [wide(1), narrow(2), wide(15), narrow(5), narrow(8), wide(18)]
+    let [high, low] = speeds();
+    [wide(1), narrow(2), high, low, narrow(8), wide(18)]
 }
 
 /// Which columns a target has.
@@ -110,6 +118,8 @@ pub struct Layout {
     pub columns: Vec<Oid>,
     /// Of each of [`COUNTERS`], the columns that add up to it, and those to take where these are missing.
     pub parts: Vec<(Vec<usize>, Vec<usize>)>,
+    /// The columns of ifHighSpeed and ifSpeed, by which it is told whether a counter of 32 bits wrapped; `None` if there is none.
+    pub speeds: Option<[usize; 2]>,
 }
 
 impl Layout {
@@ -135,7 +145,8 @@ impl Layout {
             (wides, narrows)
         });
         let parts = parts.collect();
-        Layout { columns, parts }
+        let speeds = (offer != Offer::Wide).then(|| speeds().map(&mut place));
+        Layout { columns, parts, speeds }
     }
 }
 
@@ -150,7 +161,7 @@ mod tests {
 
     #[test]
     fn layouts_have_each_column_once() {
-        for (offer, columns) in [(Offer::Wide, 14), (Offer::Narrow, 12), (Offer::Both, 20)] {
+        for (offer, columns) in [(Offer::Wide, 14), (Offer::Narrow, 14), (Offer::Both, 22)] {
             let layout = Layout::of(offer, true);
             let mut sorted = layout.columns.clone();
             sorted.sort();
@@ -158,7 +169,9 @@ mod tests {
             assert_eq!((sorted.len(), layout.columns.len()), (columns, columns), "{offer:?}");
             assert!(layout.parts.iter().all(|(wide, narrow)| !wide.is_empty() || !narrow.is_empty()));
         }
-        assert_eq!(capacity(Class::Packets, Some(1_000_000_000)), Some(1_488_095));
-        assert_eq!(capacity(Class::Octets, Some(0)), None);
+        let of = |class, bits_per_second| capacity(class, Some(Speed { bits_per_second, is_stated: false }));
+        assert_eq!(of(Class::Packets, 1_000_000_000), Some(Capacity { per_second: 1_488_095, is_stated: false }));
+        assert_eq!(of(Class::Octets, 0), None);
+        assert_eq!(of(Class::Own(Some(7)), 0), Some(Capacity { per_second: 7, is_stated: true }));
     }
 }

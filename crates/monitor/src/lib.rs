@@ -11,7 +11,7 @@
 //! | `snmp`, `ifmib`, `agent` | questions by SNMP; the counters of ports; all of an agent as one answer |
 //! | `local` | interfaces and queue disciplines of this host |
 //! | `runs` | links of live runs on this host |
-//! | `registry` | the keys of the registry |
+//! | `registry`, `idle` | the keys of the registry; alerts that can never act |
 //! | `collector` | threads, writing, what is reported |
 //! | `alert`, `board` | thresholds and their actions; the present state |
 //! | `metric`, `otlp` | metrics, and their form for Prometheus; metrics pushed to a collector |
@@ -31,7 +31,9 @@ mod bursts;
 mod clock;
 mod collector;
 mod correlation;
+mod doubt;
 mod http;
+mod idle;
 mod ifmib;
 mod local;
 mod metric;
@@ -52,6 +54,7 @@ pub use bursts::{Burst, Bursts};
 pub use clock::{Bell, Moment};
 pub use collector::{MonitorError, Observer, Report, agent, base_of, run};
 pub use correlation::{Correlation, Lag, MOST_BINS, MOST_LAGS};
+pub use idle::idle_alerts;
 pub use ifmib::{Offer, uptime};
 pub use local::local_ports;
 pub use metric::{MetricKind, Metrics, Number, PrometheusText};
@@ -59,4 +62,4 @@ pub use otlp::{PushNews, PushOptions, Pusher};
 pub use query::{Archive, Curve, Gap, MOST_POINTS, Point, Query, Selection, bits_of};
 pub use registry::Registry;
 pub use runs::Runs;
-pub use total::{Day, Total, Unaddable};
+pub use total::{Day, DayBegins, Days, Total, Unaddable};

@@ -127,7 +127,7 @@ fn index_of(device: Index, handle: u32) -> String {
 }
 
 fn reading(group: usize, name: String, index: String, received: Moment, readings: Vec<Reading>) -> PortReading {
-    PortReading { group, name, index, received, discontinuity: None, bits_per_second: None, readings }
+    PortReading { group, name, index, received, discontinuity: None, speed: None, readings }
 }
 
 #[cfg(test)]

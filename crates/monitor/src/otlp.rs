@@ -114,7 +114,8 @@ pub enum PushNews {
 pub struct Pusher {
     bell: Bell,
     news: Arc<Mutex<VecDeque<PushNews>>>,
-    ended: Mutex<Receiver<()>>,
+    /// Until it was ended.
+    ended: Mutex<Option<Receiver<()>>>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -140,20 +141,30 @@ impl Pusher {
         };
         let heard = bell.clone();
         thread::Builder::new().name("otlp".to_owned()).spawn(move || work.run(&heard, &tell))?;
-        Ok(Pusher { bell, news, ended: Mutex::new(ended) })
+        Ok(Pusher { bell, news, ended: Mutex::new(Some(ended)) })
     }
 
     /// What changed since this was last called.
     pub fn news(&self) -> Vec<PushNews> {
         locked(&self.news).drain(..).collect()
     }
+
+    /// Sends what is left, if that takes no longer than two seconds; the news say what came of it. A collector that does not answer holds up
+    /// nobody.
+    pub fn end(&self) {
+        self.bell.ring();
+        let Some(ended) = locked(&self.ended).take() else { return };
+        if ended.recv_timeout(LAST_TIME) == Err(RecvTimeoutError::Timeout) {
+            let problem =
+                format!("its URL does not answer within {} s: the last of them are lost", LAST_TIME.as_secs());
+            locked(&self.news).push_back(PushNews::Fails(problem));
+        }
+    }
 }
 
 impl Drop for Pusher {
-    /// Sends what is left, if that takes no longer than two seconds. A collector that does not answer holds up nobody.
     fn drop(&mut self) {
-        self.bell.ring();
-        let _: Result<(), RecvTimeoutError> = locked(&self.ended).recv_timeout(LAST_TIME);
+        self.end();
     }
 }
 
@@ -551,9 +562,14 @@ mod tests {
         let pusher = Pusher::start(options, tell).unwrap();
         let (stream, _) = listener.accept().unwrap();
         let begun = Moment::now();
-        drop(pusher);
+        pusher.end();
         // Two seconds and what a busy host takes, far below the ten that a collector has.
         assert!(Moment::now().since(&begun) < MOST_TIME.as_nanos() as u64);
+        let [PushNews::Fails(why)] = &pusher.news()[..] else { panic!() };
+        assert!(why.contains("does not answer within 2 s"), "{why}");
+        // It is told once.
+        pusher.end();
+        assert_eq!(pusher.news(), []);
         drop(stream);
     }
 

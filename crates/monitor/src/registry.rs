@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -13,6 +12,7 @@ use flowloom_core::keys::{KeyError, Quantity, Written, named};
 use flowloom_core::time::Duration;
 use flowloom_core::units::{ParseQuantityError, Rate};
 use flowloom_store::monitor::{Retention, date_ns};
+use flowloom_store::regular;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
@@ -347,10 +347,8 @@ impl Secret {
     pub fn reveal(&self, base: &Path) -> Result<String, String> {
         let Some(path) = self.0.strip_prefix("file:") else { return Ok(self.0.clone()) };
         let path = base.join(path);
-        let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::InvalidData => format!("{}: this is not UTF-8", path.display()),
-            _ => format!("{}: {error}", path.display()),
-        })?;
+        let bytes = regular::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let text = String::from_utf8(bytes).map_err(|_| format!("{}: this is not UTF-8", path.display()))?;
         Ok(text.trim_end_matches(['\n', '\r']).to_owned())
     }
 
@@ -628,6 +626,8 @@ pub fn matches(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn problems(text: &str) -> Vec<String> {
@@ -696,7 +696,13 @@ mod tests {
         fs::write(folder.path().join("key"), "hush\n").unwrap();
         let secret = Secret("file:key".to_owned());
         assert_eq!(secret.reveal(folder.path()), Ok("hush".to_owned()));
-        assert!(Secret("file:none".to_owned()).reveal(folder.path()).unwrap_err().contains("none: No such file"));
+        let refused = |name: &str| Secret(format!("file:{name}")).reveal(folder.path()).unwrap_err();
+        assert!(refused("none").contains("none: No such file"));
+        // Nobody waits for the writer of a FIFO.
+        nix::unistd::mkfifo(&folder.path().join("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(refused("fifo").ends_with("fifo: it is not a regular file"));
+        fs::write(folder.path().join("bytes"), [0xff, 0xfe]).unwrap();
+        assert!(refused("bytes").ends_with("bytes: this is not UTF-8"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use flowloom_store::running::{Observation, ObservedLink, Phase, running_in};
 use crate::clock::Moment;
 use crate::rates::Width;
 use crate::registry::matches;
-use crate::target::{Answer, Class, CounterInfo, PortReading, Reading};
+use crate::target::{Answer, Class, CounterInfo, PortReading, Reading, Speed};
 
 /// Counters of a link: name, unit, whether it counts.
 const LINK: [(&str, &str, Kind); 7] = [
@@ -89,7 +89,7 @@ fn links(run: &Observation, now: Moment) -> impl Iterator<Item = PortReading> {
         index: format!("{}-{}-{}", run.process, run.begun_unix_ns, run.seed),
         received,
         discontinuity: None,
-        bits_per_second: link.rate_bps,
+        speed: link.rate_bps.map(|bits_per_second| Speed { bits_per_second, is_stated: false }),
         readings: readings(link),
     })
 }

@@ -19,6 +19,8 @@ pub struct Progress<'a> {
     pub connections: ConnectionCounts,
     /// What knows the links.
     pub links: &'a dyn Links,
+    /// Whether the run is over: nothing happens any more.
+    pub is_last: bool,
 }
 
 impl Progress<'_> {

@@ -33,7 +33,7 @@ const THIRD: usize = 1;
 /// there: at most a second before, and not before the run begins. Connections that start at the end of the window or later are not
 /// run. When the window is over the run goes on until every connection has ended, at most [`Config::drain`] longer; the
 /// connections still open then are recorded as unfinished, and so they are when `progress`, which is called now and
-/// then, breaks off the run.
+/// then and at the end, breaks off the run.
 ///
 /// The result depends on the vectors, the config and nothing else.
 ///
@@ -74,6 +74,7 @@ pub fn run<W, R: Recorder, C: Into<Classed>>(
             break;
         }
     }
+    let _ = progress(Progress { is_last: true, ..simulation.progress() });
     simulation.finish()
 }
 
@@ -299,6 +300,7 @@ impl<W, R: Recorder, C: Into<Classed>, V: Iterator<Item = Result<C, W>>> Simulat
             events: self.summary.events,
             connections: self.summary.connections,
             links: &self.network,
+            is_last: false,
         }
     }
 

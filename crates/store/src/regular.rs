@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Component, Path};
 
-use nix::fcntl::OFlag;
+use nix::fcntl::{OFlag, openat};
+use nix::sys::stat::Mode;
 
 /// The longest file that [`read`] takes into memory, in bytes.
 const LONGEST: u64 = 256 << 20;
@@ -29,18 +30,51 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// What the system says, or that it is no such file.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
-    if file.metadata()?.len() > LONGEST {
-        return Err(io::Error::other("it is longer than 256 MiB"));
+    whole(open(path)?, LONGEST)
+}
+
+/// Reads the regular file at `path`, relative to the folder `root`, into memory, if it has at most `longest` bytes. No symbolic link is
+/// followed on the way, whoever puts one there meanwhile.
+///
+/// # Errors
+/// What the system says, that a link or `..` is on the way, or that it is no such file.
+pub fn read_below(root: &Path, path: &Path, longest: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(root)?;
+    let mut parts = path.components().peekable();
+    while let Some(part) = parts.next() {
+        let Component::Normal(name) = part else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "its path leads out of its folder"));
+        };
+        let kind = if parts.peek().is_some() { OFlag::O_DIRECTORY } else { OFlag::O_NONBLOCK };
+        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | kind;
+        file = File::from(openat(&file, name, flags, Mode::empty())?);
+    }
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    whole(file, longest)
+}
+
+fn whole(file: File, longest: u64) -> io::Result<Vec<u8>> {
+    let too_long = || io::Error::other(format!("it is longer than {}", size(longest)));
+    if file.metadata()?.len() > longest {
+        return Err(too_long());
     }
     let mut bytes = Vec::new();
-    file.take(LONGEST).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    // It may grow meanwhile.
+    file.take(longest + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > longest { Err(too_long()) } else { Ok(bytes) }
+}
+
+fn size(bytes: u64) -> String {
+    match bytes >> 20 {
+        0 => format!("{bytes} bytes"),
+        mebibytes => format!("{mebibytes} MiB"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use nix::sys::stat::Mode;
     use nix::unistd::mkfifo;
 
     use super::*;
@@ -59,5 +93,32 @@ mod tests {
         assert_eq!(read(folder.path()).unwrap_err().kind(), io::ErrorKind::IsADirectory);
         File::create(at("long")).unwrap().set_len(40 << 30).unwrap();
         assert_eq!(read(&at("long")).unwrap_err().to_string(), "it is longer than 256 MiB");
+    }
+
+    #[test]
+    fn no_link_is_followed_below_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        std::fs::create_dir_all(root.join("inner")).unwrap();
+        std::fs::write(root.join("inner/file"), "text").unwrap();
+        std::fs::write(folder.path().join("secret"), "secret").unwrap();
+        std::os::unix::fs::symlink(folder.path().join("secret"), root.join("inner/link")).unwrap();
+        std::os::unix::fs::symlink("inner", root.join("other")).unwrap();
+        let below = |path: &str| read_below(&root, Path::new(path), 4);
+        assert_eq!(below("inner/file").unwrap(), b"text");
+        for path in [
+            "inner/link",
+            "other/file",
+            "../secret",
+            "inner/../../secret",
+            "inner/../inner/file",
+            "/etc/hostname",
+            "inner",
+            "",
+        ] {
+            assert!(below(path).is_err(), "{path}");
+        }
+        std::fs::write(root.join("inner/file"), "texts").unwrap();
+        assert_eq!(below("inner/file").unwrap_err().to_string(), "it is longer than 4 bytes");
     }
 }

@@ -40,7 +40,7 @@ pub struct Observation {
     pub run: String,
     /// The folder that the run will be in.
     pub target: String,
-    /// `sim`, `live` or `lab`.
+    /// What runs it: `sim`, `live` or `lab`.
     pub driver: String,
     /// Its seed.
     pub seed: u64,
@@ -110,7 +110,7 @@ pub struct ObservedConnections {
 /// One direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ObservedLink {
-    /// Its name.
+    /// The name of the link that it is a direction of.
     pub name: String,
     /// The node it begins at.
     pub from: String,
@@ -122,7 +122,7 @@ pub struct ObservedLink {
     pub rate_bps: Option<u64>,
     /// Packets that it carried.
     pub carried_packets: u64,
-    /// Their bytes.
+    /// Bytes of the packets that it carried.
     pub carried_bytes: u64,
     /// Packets that its queue dropped.
     pub dropped_packets: u64,
@@ -130,7 +130,7 @@ pub struct ObservedLink {
     pub lost_packets: u64,
     /// Packets that wait in its queue now.
     pub queue_packets: u64,
-    /// Their bytes.
+    /// Bytes of the packets that wait there now.
     pub queue_bytes: u64,
     /// Packets that have left the queue, where their delays are measured.
     pub waited_packets: Option<u64>,
@@ -147,11 +147,11 @@ pub struct ObservedLink {
 pub struct ObservedLateness {
     /// How many were counted.
     pub count: u64,
-    /// Median, in nanoseconds.
+    /// The median of how late they were, in nanoseconds.
     pub p50_ns: u64,
     /// 99 % of them were at most so late.
     pub p99_ns: u64,
-    /// The latest.
+    /// How late the latest was, in nanoseconds.
     pub max_ns: u64,
 }
 
@@ -169,15 +169,15 @@ pub struct ObservedScript {
 /// How many blocks of a script are how far at an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObservedAgent {
-    /// Its name.
+    /// The agent, as the script names it.
     pub agent: String,
-    /// Set up, or about to be.
+    /// Blocks that are set up, or about to be.
     pub set_up: u64,
-    /// At work.
+    /// Blocks that were asked to run and have not ended.
     pub running: u64,
-    /// Over.
+    /// Blocks that have run to their end.
     pub ran: u64,
-    /// Failed.
+    /// Blocks that could not do something that they were asked.
     pub failed: u64,
 }
 
@@ -186,7 +186,7 @@ pub struct ObservedAgent {
 pub struct LogLine {
     /// When, in nanoseconds since 1970 UTC.
     pub unix_ns: u64,
-    /// The text.
+    /// What was said.
     pub text: String,
 }
 

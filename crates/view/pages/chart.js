@@ -52,7 +52,13 @@ export function aligned(curves) {
       }
     }
   });
-  return { x: x.map(time => time / 1e9), columns };
+  // A bin without neighbours is in no line: a point of its own shows it.
+  const alone = curves.map(({ points, width, interval }) => {
+    const far = (from, to) => from === undefined || to === undefined || to - from > 1.5 * Math.max(width, interval);
+    const starts = points.start_ns;
+    return starts.filter((start, at) => far(starts[at - 1], start) && far(start, starts[at + 1])).map(start => place.get(start));
+  });
+  return { x: x.map(time => time / 1e9), columns, alone };
 }
 
 /**
@@ -62,23 +68,24 @@ export function aligned(curves) {
  * `chosen(from_ns, to_ns)` is called when a part was dragged over, `hovered(text)` when the pointer or a key moved to a point.
  */
 export function draw(element, { curves, gaps, marks, lines, unit, from_ns, to_ns, band, mean, chosen, hovered }) {
-  const { x, columns } = aligned(curves);
+  const { x, columns, alone } = aligned(curves);
   const data = [x];
   const series = [{}];
   const bands = [];
+  const single = (index, of) => ({ show: false, size: 5, stroke: of, fill: of, filter: () => alone[index] });
   curves.forEach((curve, index) => {
     const line = colour(curve.line);
     const { least, mean: means, most } = columns[index];
     if (band && !curve.dashed) {
       data.push(most, least);
       // The edge is drawn too: a peak of one point has no area.
-      series.push({ label: `${curve.name} greatest`, stroke: faint(line, 75), width: 1, points: { show: false } });
-      series.push({ label: `${curve.name} least`, stroke: faint(line, 75), width: 1, points: { show: false } });
+      series.push({ label: `${curve.name} greatest`, stroke: faint(line, 75), width: 1, points: single(index, faint(line, 75)) });
+      series.push({ label: `${curve.name} least`, stroke: faint(line, 75), width: 1, points: single(index, faint(line, 75)) });
       bands.push({ series: [series.length - 2, series.length - 1], fill: faint(line, 26) });
     }
     if (mean || curve.dashed) {
       data.push(means);
-      series.push({ label: curve.name, stroke: line, width: 1.8, dash: curve.dashed ? [6, 4] : undefined });
+      series.push({ label: curve.name, stroke: line, width: 1.8, dash: curve.dashed ? [6, 4] : undefined, points: single(index, line) });
     }
   });
   const ink = colour("--quiet");

@@ -22,7 +22,7 @@ const PAGES = {
 /** The page and the fields of the link. */
 function here() {
   const [name, query] = location.hash.replace(/^#\/?/, "").split("?");
-  return { name: name in PAGES ? name : null, fields: new URLSearchParams(query ?? "") };
+  return { name: Object.hasOwn(PAGES, name) ? name : null, fields: new URLSearchParams(query ?? "") };
 }
 
 const main = document.getElementById("main");

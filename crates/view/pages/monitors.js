@@ -4,7 +4,7 @@ import { ask, is_ended, url } from "./ask.js";
 import { draw } from "./chart.js";
 import { h, number, put, say, table } from "./elements.js";
 import { bursts_part, correlation_part, days_part } from "./more.js";
-import { name_of, shown_in } from "./series.js";
+import { name_of, names_of, shown_in } from "./series.js";
 import { duration, read, scaled, time, time_and_utc, written } from "./numbers.js";
 
 const HOUR = 3600e9;
@@ -15,6 +15,8 @@ const BESIDE = [
 ];
 const MOST = 16;
 const MOST_ROWS = 500;
+// The server answers for so long a period.
+const LONGEST = 4000 * 24 * HOUR;
 
 /** The view that a link means. */
 function view_of(fields, monitor) {
@@ -66,6 +68,7 @@ export async function monitors_page(place, fields, folders) {
     view.to_ns = end;
     view.from_ns = Math.max(told.from_ns ?? 0, end - 24 * HOUR);
   }
+  view.from_ns = Math.max(view.from_ns, view.to_ns - LONGEST);
   await page(place, { view, told, monitor, folders, extent: [told.from_ns ?? view.from_ns, end] });
 }
 
@@ -77,7 +80,8 @@ async function page(place, { view, told, monitor, folders, extent }) {
   const move = share => go({ from_ns: view.from_ns + share * length, to_ns: view.to_ns + share * length });
   const zoom = factor => {
     const middle = view.from_ns + length / 2;
-    go({ from_ns: Math.max(middle - length * factor / 2, 0), to_ns: middle + Math.max(length * factor / 2, 5e8) });
+    const half = Math.min(Math.max(length * factor / 2, 5e8), LONGEST / 2);
+    go({ from_ns: Math.max(middle - half, 0), to_ns: middle + half });
   };
   const tip = h("p", { class: "tip quiet" }, "Drag over a part to look closer. Keys: ← → move, + − zoom, 0 shows all, , and . read point by point.");
   const chart = h("div", { class: "chart", tabindex: 0, role: "group", "aria-roledescription": "chart", "aria-label": "Loading" });
@@ -133,6 +137,7 @@ function picker({ view, told, folders, go }) {
   const list = h("ul", { "aria-label": "Series", tabindex: 0 });
   const search = h("input", { type: "search", placeholder: "Filter series", "aria-label": "Filter series" });
   const shown = h("p", { class: "note" });
+  const names = names_of(told.series);
   const fill = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const is_meant = one => words.every(word => name_of(one).toLowerCase().includes(word));
@@ -142,12 +147,12 @@ function picker({ view, told, folders, go }) {
       const at = [one.target, one.port].filter(Boolean).join(" ");
       const head = at === group ? null : h("h3", {}, at);
       group = at;
-      const box = h("input", { type: "checkbox", checked: view.series.includes(one.id) });
+      const box = h("input", { type: "checkbox", checked: view.series.includes(one.id), "aria-label": `${names.get(one.id)} in ${shown_in(one).unit}` });
       box.addEventListener("change", () => {
         const rest = view.series.filter(id => id !== one.id);
         go({ series: box.checked ? [...rest, one.id].slice(-MOST) : rest.length ? rest : [one.id] });
       });
-      return h("li", {}, head, h("label", {}, box, ` ${one.counter} `, h("span", { class: "quiet" }, shown_in(one).unit)));
+      return h("li", {}, head, h("label", {}, box, ` ${names.get(one.id).slice(at.length).trim()} `, h("span", { class: "quiet" }, shown_in(one).unit)));
     }));
     put(shown, found.length > 200 ? `200 of ${found.length} series: filter them.` : `${found.length} series`);
   };
@@ -187,9 +192,10 @@ function bar({ view, go, move, zoom, length, extent }) {
 
 /** The curves of answers, with what distinguishes them. */
 function curves_of(view, { period, beside, shift }) {
+  const names = names_of(period.curves.map(curve => curve.series));
   const down = series => (view.mirror && /^in(-|$)/.test(series.counter) ? -1 : 1);
   const of = (curve, place) => ({
-    name: name_of(curve.series), points: curve.points, width: curve.width_ns, interval: curve.series.interval_ns,
+    name: names.get(curve.series.id), points: curve.points, width: curve.width_ns, interval: curve.series.interval_ns,
     factor: shown_in(curve.series).factor * down(curve.series), line: `--curve${place % 8}`, swatch: `c${place % 8}`,
     unit: shown_in(curve.series).unit, whole: curve.whole,
   });
@@ -201,7 +207,7 @@ function curves_of(view, { period, beside, shift }) {
     });
   }
   const others = (beside?.curves ?? []).map((curve, place) => ({
-    ...of(curve, place), dashed: true, name: `${name_of(curve.series)}, ${duration(Math.abs(shift))} ${shift > 0 ? "before" : "after"}`,
+    ...of(curve, place), dashed: true, name: `${names.get(curve.series.id)}, ${duration(Math.abs(shift))} ${shift > 0 ? "before" : "after"}`,
     points: { ...curve.points, start_ns: curve.points.start_ns.map(start => start + shift) },
   }));
   return [...curves, ...others];
@@ -274,7 +280,8 @@ function numbers_part(view, answers) {
       curves.map(curve => [curve.name, cell(curve, "mean"), cell(curve, "p95"), cell(curve, "most"), cell(curve, "least"), number(curve.whole.covered_ns, known(curve))])),
     h("p", { class: "note" },
       `Points are ${duration(answers.period.curves[0].width_ns)} wide. The 95th percentile is of intervals of `,
-      answers.period.curves[0].whole.percentile_ns ? duration(answers.period.curves[0].whole.percentile_ns) : "one sample", ". ",
+      duration(answers.period.curves[0].whole.percentile_ns), ". ",
+      answers.period.curves.some(curve => curve.is_bound) ? "Where only minutes or hours are kept that cross an end of this time, an even share of them counts, and least and greatest are bounds. " : "",
       answers.period.sum?.is_bound ? "The least and greatest of the sum are bounds: the sums of those of each series. " : "",
       view.sum && !answers.can_add ? "Only several series of one unit can be added. " : "",
       h("a", { href: csv_of(view), download: "counters.csv" }, "CSV")));

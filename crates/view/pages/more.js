@@ -2,7 +2,7 @@
 
 import { ask, is_ended } from "./ask.js";
 import { h, number, put, s, say, table } from "./elements.js";
-import { behind, digits, duration, scaled, time } from "./numbers.js";
+import { days_in, digits, duration, scaled, time } from "./numbers.js";
 import { name_of, shown_in } from "./series.js";
 
 const MOST_DAYS = 62;
@@ -27,14 +27,21 @@ export function days_part(view, chosen, go, link_of) {
     // At least a month, which ends with what is shown.
     const to = view.to_ns;
     const from = Math.max(to - Math.min(Math.max(to - view.from_ns, 31 * DAY), MOST_DAYS * DAY), 0);
-    const fields = { monitor: view.monitor, series: chosen.map(one => one.id), from: Math.round(from), to: Math.round(to), offset: behind(to / 1e6) };
-    answered(place, "/api/days", fields, ({ series }) => series.map(({ series, days }, index) => {
+    const dates = days_in(from / 1e6, to / 1e6, MOST_DAYS);
+    const begins = dates.map(({ begin }) => Math.round(begin * 1e6));
+    const ends = [...begins.slice(1), Math.round(to)];
+    const fields = { monitor: view.monitor, series: chosen.map(one => one.id), from: Math.max(Math.round(from), begins[0]), to: Math.round(to), day: begins };
+    answered(place, "/api/days", fields, ({ series }) => series.map(({ series, days, is_bound }, index) => {
       const { unit, factor } = shown_in(series);
       const most = days.reduce((most, day) => Math.max(most, day.most), 0) || 1;
       return h("section", {}, h("h3", {}, name_of(series)),
-        h("ul", { class: `days c${index % 8}` }, days.map(day => h("li", {}, h("a", {
-          href: link_of({ ...view, from_ns: day.start_ns, to_ns: day.start_ns + DAY }),
-        }, time(day.start_ns / 1e6 + 1, undefined, false).slice(0, 10), thumbnail(day, most), scaled(day.most * factor, unit))))));
+        is_bound ? h("p", { class: "note" }, "Only whole hours are kept, which cross the borders of these: the greatest values are bounds.") : null,
+        h("ul", { class: `days c${index % 8}` }, days.map(day => {
+          const which = begins.indexOf(day.start_ns);
+          return h("li", {}, h("a", {
+            href: link_of({ ...view, from_ns: day.start_ns, to_ns: ends[which] }),
+          }, dates[which].date, thumbnail(day, most), scaled(day.most * factor, unit)));
+        })));
     }));
   });
   return details;

@@ -11,9 +11,10 @@ export function digits(value) {
 
 const STEPS = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 
-/** A value with a prefix and its unit. */
+/** A value with a prefix and its unit; nanoseconds as a duration. */
 export function scaled(value, unit) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  if (unit === "ns") return duration(value);
   const [size, prefix] = STEPS.find(([size]) => Math.abs(value) >= size * 0.9995) ?? [1, ""];
   return `${digits(value / size)} ${prefix}${unit}`;
 }
@@ -69,6 +70,24 @@ export function behind(ms, of = zone) {
   const at = parts(ms, of);
   const read = Date.UTC(at.year, at.month - 1, at.day, at.hour, at.minute, at.second);
   return Math.round((Math.floor(ms / 1000) * 1000 - read) / 60000);
+}
+
+/**
+ * The days of the zone that lie in a period, at least in part, at most `most` of them and the last ones: their dates and beginnings, in
+ * milliseconds since 1970. A day on which the clock changes is shorter or longer than others.
+ */
+export function days_in(from_ms, to_ms, most) {
+  const found = [];
+  const [year, month, day] = time(to_ms - 1).slice(0, 10).split("-").map(Number);
+  for (let back = 0; found.length < most; back++) {
+    const date = new Date(Date.UTC(year, month - 1, day - back)).toISOString().slice(0, 10);
+    let begin = read(date);
+    // Where the clock is put forward at midnight, the day begins at one o'clock.
+    if (time(begin).slice(0, 10) < date) begin += 3600e3;
+    found.unshift({ date, begin });
+    if (begin <= from_ms) break;
+  }
+  return found;
 }
 
 /** What a field for a date and time holds, in the zone that is chosen. */

@@ -116,16 +116,17 @@ impl Guard {
     fn admit(&self, request: &Parts) -> Result<Passed, Refused> {
         let Some(token) = &self.token else { return Ok(Passed::In) };
         let is_it = |given: &str| bool::from(given.as_bytes().ct_eq(token.as_bytes()));
+        // A link that is opened again leaves the address bar as well.
+        let in_link = request.uri.query().and_then(|query| query.strip_prefix("token="));
+        if request.uri.path() == "/" && in_link.is_some_and(is_it) {
+            return Ok(Passed::ByLink);
+        }
         let bearer = only(&request.headers, AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
         let prefix = self.cookie() + "=";
         let cookies = request.headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let in_cookie = cookies.flat_map(|all| all.split("; ")).filter_map(|one| one.strip_prefix(&prefix)).any(is_it);
         if bearer.is_some_and(is_it) || in_cookie {
             return Ok(Passed::In);
-        }
-        let in_link = request.uri.query().and_then(|query| query.strip_prefix("token="));
-        if request.uri.path() == "/" && in_link.is_some_and(is_it) {
-            return Ok(Passed::ByLink);
         }
         Err(Refused { status: StatusCode::UNAUTHORIZED, why: "the token is missing: open the link that was printed" })
     }
@@ -285,6 +286,8 @@ mod tests {
         assert_eq!(asked(&guard, "/", &[host, ("cookie", "a=b; flowloom-view-8000=0123456789abcdef")]), Ok(Passed::In));
         assert_eq!(asked(&guard, "/", &[host, ("cookie", "flowloom-view-8001=0123456789abcdef")]), Err(401));
         assert_eq!(asked(&guard, "/?token=0123456789abcdef", &[host]), Ok(Passed::ByLink));
+        let cookie = ("cookie", "flowloom-view-8000=0123456789abcdef");
+        assert_eq!(asked(&guard, "/?token=0123456789abcdef", &[host, cookie]), Ok(Passed::ByLink));
         assert_eq!(asked(&guard, "/?token=", &[host]), Err(401));
         assert_eq!(asked(&guard, "/api/folders?token=0123456789abcdef", &[host]), Err(401));
     }

@@ -9,8 +9,8 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
-    LOCATION, REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName,
+    HeaderValue, LOCATION, REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
@@ -19,7 +19,7 @@ use tokio::sync::Semaphore;
 
 use crate::events;
 use crate::guard::{Guard, Passed, Refused};
-use crate::pages::{PAGES, TOKEN_PLACE};
+use crate::pages::{PAGES, Page, TOKEN_PLACE};
 
 /// The body of a response: whole, or a stream of events.
 pub(crate) type Body = BoxBody<Bytes, Infallible>;
@@ -53,7 +53,12 @@ impl Routes {
     /// The response to a request.
     pub(crate) async fn respond(&self, request: &Parts) -> Response<Body> {
         let mut response = match self.guard.check(request) {
-            Err(Refused { status, why }) => refusal(status, why, None),
+            Err(Refused { status, why }) => {
+                // Whoever has no token has no connection to keep either.
+                let mut response = refusal(status, why, None);
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                response
+            }
             Ok(Passed::ByLink) => self.take_token(),
             Ok(Passed::In) => self.answer(request).await,
             Ok(Passed::Stop) => self.stop(request).await,
@@ -88,7 +93,7 @@ impl Routes {
     async fn answer(&self, request: &Parts) -> Response<Body> {
         let path = request.uri.path();
         if let Some(page) = PAGES.iter().find(|page| page.path == path) {
-            let mut response = of(StatusCode::OK, page.kind, self.page(page.bytes));
+            let mut response = of(StatusCode::OK, page.kind, self.bytes_of(page));
             response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
             return response;
         }
@@ -109,12 +114,11 @@ impl Routes {
         }
     }
 
-    /// A page; the one that a browser opens has the token in it.
-    fn page(&self, bytes: &'static [u8]) -> Bytes {
-        let whole = Bytes::from_static(bytes);
-        match std::str::from_utf8(bytes) {
-            Ok(text) if text.contains(TOKEN_PLACE) => text.replace(TOKEN_PLACE, self.guard.page_token()).into(),
-            _ => whole,
+    /// The bytes of a page. The one that a browser opens has the token in it.
+    fn bytes_of(&self, page: &Page) -> Bytes {
+        match std::str::from_utf8(page.bytes) {
+            Ok(text) if page.path == "/" => text.replace(TOKEN_PLACE, self.guard.page_token()).into(),
+            _ => Bytes::from_static(page.bytes),
         }
     }
 

@@ -14,6 +14,8 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::TcpUserTimeout;
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot};
@@ -39,6 +41,9 @@ const MOST_FIELDS: usize = 64;
 
 /// A client has so long for its head.
 const HEAD_TIME: Duration = Duration::from_secs(10);
+
+/// A client that takes nothing of its answer for so long is gone, in milliseconds: others wait for its place.
+const STALLED_MS: u32 = 10_000;
 
 /// Answers that are being made when the server ends have so long.
 const END_TIME: Duration = Duration::from_secs(2);
@@ -154,6 +159,8 @@ async fn accept(listener: std::net::TcpListener, routes: Arc<Routes>) {
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
+        // Without this a client that does not read keeps its connection for as long as it likes.
+        let _ = setsockopt(&stream, TcpUserTimeout, &STALLED_MS);
         let routes = Arc::clone(&routes);
         tokio::spawn(async move {
             let service = service_fn(move |request: Request<Incoming>| {

@@ -117,10 +117,10 @@ pub fn show(args: &args::MonitorShow, manner: Manner) -> Result<Exit, Error> {
 }
 
 fn object(history: &History) -> Value {
-    let rate = |millionths: u64| millionths as f64 / MILLIONTHS as f64;
+    let rate = |millionths: u128| millionths as f64 / MILLIONTHS as f64;
     let point = |point: &Point| {
         json!({
-            "start_ns": point.start_ns, "least": rate(point.least), "mean": rate(point.mean), "most": rate(point.most),
+            "start_ns": point.start_ns, "least": rate(point.least), "mean": point.mean_units(), "most": rate(point.most),
             "covered_ns": point.covered_ns, "samples": point.samples,
         })
     };
@@ -128,7 +128,8 @@ fn object(history: &History) -> Value {
         json!({
             "series": curve.series,
             "width_ns": curve.width_ns,
-            "mean": curve.whole.map(|whole| rate(whole.mean)),
+            "is_bound": curve.is_bound,
+            "mean": curve.whole.map(|whole| whole.mean_units()),
             "most": curve.whole.map(|whole| rate(whole.most)),
             "least": curve.whole.map(|whole| rate(whole.least)),
             "covered_ns": curve.whole.map_or(0, |whole| whole.covered_ns),

@@ -148,6 +148,11 @@ fn a_watched_run_comes_to_the_same() {
     let rest = carried - recorded as f64;
     // What passed in the second that was not over, and a packet that is on the line.
     assert!((-2_000.0..=12.6e6).contains(&rest), "{carried} of {recorded} in {whole} s");
+    // At its end it has all of it.
+    let rows = RunFolder::open(&bench.path("seen")).unwrap().throughput().unwrap().map(Result::unwrap);
+    let all = rows.filter(|row| row.link == 0 && is_carried(row.point)).map(|row| row.traffic.bytes).sum::<u64>();
+    let carried = events.last().unwrap()["links"][0]["carried_bytes"].as_u64().unwrap();
+    assert!(carried.abs_diff(all) <= 2_000, "{carried} of {all}");
 
     let samples = samples(&metrics);
     let of = |name: &str| samples.get(name).copied().unwrap_or_else(|| panic!("{name} is missing in {metrics}"));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use flowloom_monitor::registry::{Date, Registry, Target};
+use flowloom_monitor::registry::{Date, Link, Registry, Target};
 use serde::Serialize;
 
 /// Changes of so many nanoseconds before now are told: 90 days.
@@ -41,24 +41,43 @@ pub fn changes(registry: &Registry, target: &Target, now_ns: u64) -> Vec<Connect
             found.push(ConnectionChange { day, port, before, after });
         }
     }
-    // A link that goes and one that comes on the same day are one change of their port.
-    let mut of_links: BTreeMap<(String, &str), [Option<String>; 2]> = BTreeMap::new();
+    // Each day on which a link of a port comes or goes.
+    let mut days: BTreeMap<&str, BTreeMap<u64, String>> = BTreeMap::new();
     for link in &registry.link {
-        for (end, other) in [(&link.from, &link.to), (&link.to, &link.from)] {
-            let Some((_, port)) = end.split_once(':').filter(|(of, _)| *of == target.name) else { continue };
-            for (place, day) in [&link.until, &link.since].into_iter().enumerate() {
-                if let Some(day) = day.as_ref().filter(is_told) {
-                    of_links.entry((day.to_string(), port)).or_default()[place] = Some(format!("link to {other}"));
-                }
+        for (_, port) in ends(link).filter_map(|(end, _)| end.split_once(':')).filter(|(of, _)| *of == target.name) {
+            for day in [&link.since, &link.until].into_iter().flatten().filter(is_told) {
+                days.entry(port).or_default().insert(day.start_ns, day.to_string());
             }
         }
     }
-    found.extend(of_links.into_iter().map(|((day, port), [before, after])| {
-        let port = port.to_owned();
-        ConnectionChange { day, port, before, after }
-    }));
+    for (port, days) in days {
+        for (start_ns, day) in days {
+            let [before, after] = [start_ns.saturating_sub(1), start_ns].map(|at| links(registry, target, port, at));
+            if before != after {
+                found.push(ConnectionChange { day, port: port.to_owned(), before, after });
+            }
+        }
+    }
     found.sort_by(|one, other| (&one.day, &one.port).cmp(&(&other.day, &other.port)));
     found
+}
+
+/// The ends of a link, each with the other one.
+fn ends(link: &Link) -> impl Iterator<Item = (&str, &str)> {
+    [(link.from.as_str(), link.to.as_str()), (link.to.as_str(), link.from.as_str())].into_iter()
+}
+
+/// The links that a port has at a time, in words.
+fn links(registry: &Registry, target: &Target, port: &str, at_ns: u64) -> Option<String> {
+    let begins = |link: &&Link| link.since.as_ref().is_none_or(|day| day.start_ns <= at_ns);
+    let goes_on = |link: &&Link| link.until.as_ref().is_none_or(|day| at_ns < day.start_ns);
+    let mut found: Vec<String> = Vec::new();
+    for link in registry.link.iter().filter(begins).filter(goes_on) {
+        let of_port = ends(link).filter(|(end, _)| end.split_once(':') == Some((target.name.as_str(), port)));
+        found.extend(of_port.map(|(_, other)| format!("link to {other}")));
+    }
+    found.sort();
+    (!found.is_empty()).then(|| found.join(" and "))
 }
 
 #[cfg(test)]
@@ -119,5 +138,22 @@ mod tests {
         assert_eq!(told(1), ["2026-12-24 1: link to a:2, -", "2026-12-24 7: -, link to a:2"]);
         assert_eq!(carries(&registry.target[0], "1", date_ns("2026-05-05").unwrap()).unwrap(), "to the hall");
         assert_eq!(carries(&registry.target[0], "1", now).unwrap(), "to the lab");
+    }
+
+    #[test]
+    fn links_of_one_port_may_overlap() {
+        let link = |to: &str, days: &str| format!("[[link]]\nfrom = \"lo:lo\"\nto = \"h:{to}\"\n{days}\n");
+        let text = [
+            "[[target]]\nname = \"lo\"\nkind = \"local\"\n".to_owned(),
+            link("eth9", "since = \"2026-11-01\"\nuntil = \"2026-11-20\""),
+            link("eth8", "since = \"2026-11-10\""),
+        ];
+        let registry: Registry = toml::from_str(&text.concat()).unwrap();
+        let found = changes(&registry, &registry.target[0], date_ns("2026-11-27").unwrap());
+        let told: Vec<(&str, Option<&str>, Option<&str>)> =
+            found.iter().map(|one| (one.day.as_str(), one.before.as_deref(), one.after.as_deref())).collect();
+        let (eight, nine, both) =
+            (Some("link to h:eth8"), Some("link to h:eth9"), Some("link to h:eth8 and link to h:eth9"));
+        assert_eq!(told, [("2026-11-01", None, nine), ("2026-11-10", nine, both), ("2026-11-20", both, eight)]);
     }
 }

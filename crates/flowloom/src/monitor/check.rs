@@ -5,6 +5,7 @@ use std::path::Path;
 use flowloom_core::time::Duration;
 use flowloom_monitor::registry::{Registry, Target, TargetKind, matches};
 use flowloom_monitor::{Moment, Offer, Runs, capacity_of};
+use flowloom_store::monitor::Level;
 use serde::Serialize;
 
 use super::changes::{ConnectionChange, carries, changes};
@@ -85,9 +86,24 @@ pub fn check_monitor(registry: &Path, context: Context<'_>) -> Result<MonitorChe
         let now_ns = Moment::now().wall_ns;
         if let Some(found) = targets.last_mut() {
             found.changes = changes(&registry, target, now_ns);
+            found.warnings.extend(of_retention(&registry, target));
         }
     }
     Ok(MonitorChecked { targets })
+}
+
+/// What is left of a target when its samples are deleted, where that is less than the registry may seem to say.
+fn of_retention(registry: &Registry, target: &Target) -> Option<String> {
+    let samples = registry.keep.samples.as_ref()?.value;
+    let interval = registry.interval_of(target);
+    let has_minutes = Level::Minutes.holds(interval.as_nanos());
+    let (samples, interval) = (samples.written(), interval.written());
+    let text = || {
+        format!(
+            "after {samples} (keep.samples) hours alone are left: minutes need an interval of 30 s or less, and it has {interval}"
+        )
+    };
+    (!has_minutes).then(text)
 }
 
 fn agent(registry: &Registry, target: &Target, base: &Path) -> Result<CheckedTarget, Error> {
@@ -114,6 +130,9 @@ fn agent(registry: &Registry, target: &Target, base: &Path) -> Result<CheckedTar
     if target.addresses.first() != found.address.as_ref() {
         found.warnings.push(format!("{} does not answer", target.addresses[0]));
     }
+    if asking.unread() > 0 {
+        found.warnings.push(format!("{} values cannot be read, and their counters are missing", asking.unread()));
+    }
     let Some(offered) = asking.offered() else { return Ok(found) };
     found.counter_bits = match offered.offer {
         Offer::Wide => Some(64),
@@ -130,7 +149,7 @@ fn agent(registry: &Registry, target: &Target, base: &Path) -> Result<CheckedTar
             continue;
         }
         if !names.insert(port.name.clone()) {
-            found.warnings.push(format!("two ports are named {:?}: the first is recorded", port.name));
+            found.warnings.push(format!("two ports are named {:?}: one is recorded, the last that is up", port.name));
             continue;
         }
         let capacity = capacity_of(&port.name, now_ns, &target.port);
@@ -192,4 +211,23 @@ fn runs(target: &Target, base: &Path) -> CheckedTarget {
     let port = |name| CheckedPort { name, is_up: Some(true), ..CheckedPort::default() };
     found.ports = names.into_iter().map(port).collect();
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_targets_keep_hours_alone() {
+        let text = "[keep]\nsamples = \"720h\"\n[[target]]\nname = \"a\"\nkind = \"local\"\n\
+            [[target]]\nname = \"b\"\nkind = \"local\"\ninterval = \"30s\"\n";
+        let told = |text: &str| {
+            let registry: Registry = toml::from_str(text).unwrap();
+            registry.target.iter().map(|target| of_retention(&registry, target).unwrap_or_default()).collect::<Vec<_>>()
+        };
+        let found = told(text);
+        assert!(found[0].starts_with("after 720h (keep.samples) hours alone are left"), "{found:?}");
+        assert_eq!(found[1], "");
+        assert_eq!(told(&text.replace("samples", "hours")), ["", ""]);
+    }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use flowloom_core::time::Duration;
 use flowloom_monitor::{Archive, Curve, Moment, Query, Selection, bits_of};
-use flowloom_store::monitor::{MILLIONTHS, Series, utc_text};
+use flowloom_store::monitor::{Kind, MILLIONTHS, Series, utc_text};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -92,7 +92,7 @@ pub fn history(store: &Path, options: &HistoryOptions) -> Result<History, Error>
     Ok(History { from_ns, to_ns, curves })
 }
 
-/// A history as CSV: a row for each point, rates in units per second, and in bit/s where the unit is octets or cells.
+/// A history as CSV: a row for each point, rates in units per second, and in bit/s where octets or cells are counted.
 ///
 /// # Errors
 /// It cannot be written.
@@ -116,10 +116,11 @@ pub fn history_csv(history: &History) -> Result<String, Error> {
     ])
     .map_err(wrong)?;
     for curve in &history.curves {
-        let Series { target, port, counter, unit, .. } = &curve.series;
+        let Series { target, port, counter, unit, kind, .. } = &curve.series;
+        let bits_per_unit = bits_of(unit).filter(|_| *kind == Kind::Counter);
         for point in &curve.points {
-            let number = |millionths: u64| (millionths as f64 / MILLIONTHS as f64).to_string();
-            let bits = bits_of(unit).map(|bits| (point.mean as f64 / MILLIONTHS as f64 * bits as f64).to_string());
+            let number = |millionths: u128| (millionths as f64 / MILLIONTHS as f64).to_string();
+            let bits = bits_per_unit.map(|bits| (point.mean_units() * bits as f64).to_string());
             out.write_record([
                 target,
                 port,
@@ -129,7 +130,7 @@ pub fn history_csv(history: &History) -> Result<String, Error> {
                 &point.start_ns.to_string(),
                 &curve.width_ns.to_string(),
                 &number(point.least),
-                &number(point.mean),
+                &point.mean_units().to_string(),
                 &number(point.most),
                 &bits.unwrap_or_default(),
                 &point.covered_ns.to_string(),

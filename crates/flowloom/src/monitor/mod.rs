@@ -43,7 +43,7 @@ pub struct MonitorOptions {
 /// Collects what the targets of the registry at `registry` count into the store at `store`, until the stop is requested.
 ///
 /// # Errors
-/// The registry is wrong, a secret cannot be had, or the store cannot be opened. What fails later is an event.
+/// The registry is wrong, a secret cannot be had, the store cannot be opened, or not be written at the end. What fails meanwhile is an event.
 pub fn monitor(registry: &Path, store: &Path, options: &MonitorOptions, context: Context<'_>) -> Result<(), Error> {
     let registered = Registered::read(registry)?;
     let (bell, board) = (Bell::default(), Board::default());
@@ -72,5 +72,9 @@ pub fn monitor(registry: &Path, store: &Path, options: &MonitorOptions, context:
         bell.ring();
         result
     });
+    if let Some(pusher) = &pusher {
+        pusher.end();
+        pusher.news().iter().for_each(|news| context.event(&Event::Push(news)));
+    }
     result.map_err(of_monitor)
 }

@@ -8,7 +8,7 @@ use flowloom_core::keys::walk::{Checks, Problem, ProblemKind, walk};
 use flowloom_core::units::Rate;
 use flowloom_monitor::registry::Date;
 use flowloom_monitor::snmp::oid::Oid;
-use flowloom_monitor::{MonitorError, Registry};
+use flowloom_monitor::{MonitorError, Registry, idle_alerts};
 use flowloom_sim::keys::schema::{self as keys, Check, counts};
 use serde_json::Value;
 use toml::de::DeTable;
@@ -91,7 +91,7 @@ impl Registered {
         }
         let read = toml::from_str::<Registry>(text);
         let possible = match &read {
-            Ok(registry) => registry.problems(),
+            Ok(registry) => registry.problems().into_iter().chain(idle_alerts(registry)).collect(),
             Err(_) => {
                 let rest = toml::from_str(text)
                     .ok()
@@ -180,6 +180,14 @@ unit = \"cells\"
             assert!(said.contains(line), "{line}:\n{said}");
         }
         assert!(!said.contains("4711"), "{said}");
+    }
+
+    #[test]
+    fn alerts_that_never_act_are_errors() {
+        let said = told(
+            "[[target]]\nname = \"a\"\nkind = \"local\"\n[[alert]]\nname = \"busy\"\ncounter = \"inn\"\nabove = 1\ncommand = [\"true\"]\n",
+        );
+        assert!(said.contains("r.toml:6: alert[0].counter: no target has a counter \"inn\""), "{said}");
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub fn served<T>(
         return work(context);
     }
     let board = RunBoard::default();
+    locked(&board.0).is_pushed = options.push.is_some();
     let told = board.clone();
     let text = move || PrometheusText::of(|metrics| told.tell(metrics));
     let server = options.metrics.map(|address| metrics::serve(address, text)).transpose()?;
@@ -34,10 +35,11 @@ pub fn served<T>(
         context.event(&Event::ServesMetrics(server.address()));
     }
     let told = board.clone();
-    let start = |push: &PushOptions| Pusher::start(push.clone(), move |metrics| told.tell(metrics));
+    let start = |push: &PushOptions| Pusher::start(push.clone(), move |metrics| told.push(metrics));
     let pusher = options.push.as_ref().map(start).transpose().map_err(Error::new)?;
     let noting = Noting { context, board, pusher };
     let result = work(Context::new(&noting, context.stop()).logged(&log));
+    noting.pusher.iter().for_each(Pusher::end);
     noting.pass_on_news();
     result
 }
@@ -83,6 +85,10 @@ struct State {
     /// By run and seed.
     runs: BTreeMap<(String, u64), Observation>,
     ended: u64,
+    /// Whether metrics are pushed: then what a run was at its end is kept until that is done.
+    is_pushed: bool,
+    /// Runs that have ended since metrics were pushed last.
+    just_ended: Vec<Observation>,
 }
 
 /// A metric of a run.
@@ -170,6 +176,9 @@ impl RunBoard {
         if observation.phase == Phase::Ended {
             state.runs.remove(&key);
             state.ended += 1;
+            if state.is_pushed {
+                state.just_ended.push(observation.clone());
+            }
         } else {
             state.runs.insert(key, observation.clone());
         }
@@ -177,14 +186,29 @@ impl RunBoard {
 
     /// All of it.
     pub fn tell(&self, metrics: &mut dyn Metrics) {
-        let state = locked(&self.0);
+        locked(&self.0).tell(&[], metrics);
+    }
+
+    /// All of it, and once what each run was at its end, which nobody may have been told.
+    fn push(&self, metrics: &mut dyn Metrics) {
+        let mut state = locked(&self.0);
+        let just_ended = std::mem::take(&mut state.just_ended);
+        state.tell(&just_ended, metrics);
+    }
+}
+
+impl State {
+    fn tell(&self, just_ended: &[Observation], metrics: &mut dyn Metrics) {
         metrics.head("flowloom_runs_ended_total", MetricKind::Counter, "Runs that were observed and have ended.");
-        metrics.point(&[], Number::Integer(state.ended));
-        let runs: Vec<(String, &Observation)> = state.runs.values().map(|run| (run.seed.to_string(), run)).collect();
+        metrics.point(&[], Number::Integer(self.ended));
+        let mut runs: Vec<(String, &Observation)> = self.runs.values().map(|run| (run.seed.to_string(), run)).collect();
         metrics.head("flowloom_run_info", MetricKind::Gauge, "A run that goes on, and its driver.");
         for (seed, run) in &runs {
             metrics.point(&[("run", &run.run), ("seed", seed), ("driver", &run.driver)], Number::Integer(1));
         }
+        // Another one of its name and seed may go on by now.
+        let is_alone = |run: &&Observation| !self.runs.contains_key(&(run.run.clone(), run.seed));
+        runs.extend(just_ended.iter().filter(is_alone).map(|run| (run.seed.to_string(), run)));
         for (name, kind, help, of) in OF_RUNS {
             metrics.head(name, kind, help);
             for (seed, run) in &runs {
@@ -307,6 +331,24 @@ mod tests {
         board.observed(&observation("a", Phase::Ended));
         let found = text(&board);
         assert!(found.contains("\nflowloom_runs_ended_total 1\n") && !found.contains("run=\"a\""), "{found}");
+    }
+
+    #[test]
+    fn the_end_of_a_run_is_pushed_once() {
+        let board = RunBoard::default();
+        locked(&board.0).is_pushed = true;
+        let pushed = || PrometheusText::of(|metrics| board.push(metrics));
+        let carried = "\nflowloom_run_link_carried_bytes_total{run=\"a\",seed=\"4\",";
+        board.observed(&observation("a", Phase::Running));
+        board.observed(&observation("a", Phase::Ended));
+        assert!(!text(&board).contains(carried), "who asks for metrics sees runs that go on");
+        let (first, second) = (pushed(), pushed());
+        assert!(first.contains(carried) && !first.contains("flowloom_run_info{"), "{first}");
+        assert!(!second.contains(carried), "{second}");
+        // Another run of its name and seed is the one that counts.
+        board.observed(&observation("a", Phase::Ended));
+        board.observed(&observation("a", Phase::Running));
+        assert_eq!(pushed().matches(carried).count(), 1);
     }
 
     /// The dashboard of Grafana asks for metrics that there are.

@@ -6,21 +6,17 @@ use std::path::Path;
 
 use flowloom_core::time::Duration;
 use flowloom_live::Progress as LiveProgress;
+use flowloom_report::Connections;
 use flowloom_report::gates::so_far;
-use flowloom_report::{Accounted, Connections};
 use flowloom_sim::{Config, LinkNumber, LinkProgress, LinksAt, Progress};
-use flowloom_store::running::{
-    Observation, ObservedConnections, ObservedLateness, ObservedLink, Phase, RunningFile, VERSION,
-};
+use flowloom_store::running::{Observation, ObservedConnections, ObservedLateness, ObservedLink, Phase, RunningFile};
 
 use crate::clock::{Stopwatch, unix_nanos};
 use crate::context::{Context, Event};
+use crate::observation::{EVERY_NANOS, begun};
 use crate::run::live;
 use crate::run::setup::Setup;
-use crate::workload::source::file_name;
 
-/// Between two observations, in nanoseconds of real time.
-const EVERY_NANOS: u64 = 1_000_000_000;
 /// The first observation of a run comes so soon; a shorter run has none.
 const FIRST_NANOS: u64 = 200_000_000;
 
@@ -53,31 +49,12 @@ impl<'a> Watch<'a> {
                 ..ObservedLink::default()
             }
         });
-        let name = file_name(&plan.target);
         let said = Observation {
-            version: VERSION,
-            // Cells of a sweep are in staging folders, called by their names.
-            run: name.split(".partial-").next().unwrap_or(&name).to_owned(),
-            target: target.display().to_string(),
-            driver: options.on.name().to_owned(),
             seed: config.seed,
-            process: std::process::id(),
-            phase: Phase::Running,
-            begun_unix_ns: unix_nanos(),
-            observed_unix_ns: 0,
-            time_ns: 0,
-            links_time_ns: 0,
             window_ns: config.window.as_nanos(),
             at_most_ns: (config.window + config.drain).as_nanos(),
-            share_done: 0.0,
-            events: None,
-            connections: ObservedConnections::default(),
             links: links.collect(),
-            lateness: None,
-            lab: None,
-            verdict: Accounted::Valid.to_string(),
-            reasons: Vec::new(),
-            log: Vec::new(),
+            ..begun(target, &plan.target, options.on.name())
         };
         let (file, clock, before) = (RunningFile::new(folder), Stopwatch::start(), LinksAt::default());
         Watch { context, file, clock, next_nanos: FIRST_NANOS, said, before }
@@ -86,7 +63,11 @@ impl<'a> Watch<'a> {
     /// Observes the run if it is time, and asks it to stop if somebody wants that.
     pub fn look(&mut self, at: &Progress<'_>, live: Option<&LiveProgress<'_>>) {
         let now = self.clock.nanos();
-        if now < self.next_nanos {
+        if at.is_last && self.said.observed_unix_ns > 0 {
+            // It is told when the run finishes.
+            return self.observe(at, live);
+        }
+        if now < self.next_nanos || at.is_last {
             return;
         }
         self.next_nanos = now + EVERY_NANOS;

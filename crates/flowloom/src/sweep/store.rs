@@ -24,7 +24,7 @@ use flowloom_report::words::in_one_line;
 use flowloom_store::manifest::{self, FileDigest, Manifest};
 use flowloom_store::regular;
 use flowloom_store::run_folder::{OPTIONAL_TABLE, TABLES};
-use flowloom_store::staged::{self, StagedFile};
+use flowloom_store::staged::{self, StagedFile, UNFINISHED};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -256,7 +256,7 @@ impl Store {
 
     /// Where a cell is made before it has its name.
     pub fn staging(&self, id: &str) -> PathBuf {
-        self.folder.join("cells").join(format!("{id}.partial-{}", std::process::id()))
+        self.folder.join("cells").join(format!("{id}{UNFINISHED}{}", std::process::id()))
     }
 
     /// The cell with this name, if it is there and whole.
@@ -421,7 +421,7 @@ fn remove_leftovers(folder: &Path) -> io::Result<()> {
         let entry = entry?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let is_partial = name.contains(".partial-");
+        let is_partial = name.contains(UNFINISHED);
         if is_partial && entry.file_type()?.is_dir() {
             fs::remove_dir_all(entry.path())?;
         } else if is_partial || name.ends_with(".claim") {

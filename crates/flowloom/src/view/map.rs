@@ -182,18 +182,18 @@ fn carrying<'a>(series: &'a [Series], from: &str, to: &str) -> Option<&'a Series
 fn loads(asked: &Asked<'_>, wanted: &[Option<&Series>], period: &Range<u64>) -> Result<Vec<Load>, Error> {
     /// Series that are read at once.
     const TOGETHER: usize = 64;
-    let query = Query { from_ns: period.start, to_ns: period.end, points: 2, percentile_ns: Some(300_000_000_000) };
+    let query = Query { from_ns: period.start, to_ns: period.end, points: 1, percentile_ns: Some(300_000_000_000) };
     let mut known: BTreeMap<u32, Load> = BTreeMap::new();
     let all: Vec<Series> = wanted.iter().copied().flatten().cloned().collect();
     for some in all.chunks(TOGETHER) {
         for curve in asked.archive.ask(some, &query).map_err(Error::of)? {
             let bits = bits_of(&curve.series.unit).unwrap_or(1) as f64;
-            let rate = |millionths: u64| millionths as f64 / MILLIONTHS as f64 * bits;
+            let rate = |millionths: u128| millionths as f64 / MILLIONTHS as f64 * bits;
             known.insert(
                 curve.series.id,
                 Load {
                     series: Some(curve.series.id),
-                    mean_bps: curve.whole.map(|whole| rate(whole.mean)),
+                    mean_bps: curve.whole.map(|whole| whole.mean_units() * bits),
                     most_bps: curve.whole.map(|whole| rate(whole.most)),
                     p95_bps: curve.p95.map(rate),
                 },

@@ -37,13 +37,32 @@ struct Written {
     tags: Vec<String>,
 }
 
-/// Reads the notes in the file at `path`.
+/// Bytes of a file of notes at most.
+const LONGEST: u64 = 1 << 20;
+
+/// Characters of the name of a note at most.
+const MOST_LETTERS: usize = 80;
+
+impl Note {
+    /// Its first line, or the beginning of it.
+    pub(super) fn name(&self) -> String {
+        let line = self.text.lines().next().unwrap_or_default();
+        match line.char_indices().nth(MOST_LETTERS) {
+            Some((end, _)) => format!("{}...", &line[..end]),
+            None => line.to_owned(),
+        }
+    }
+}
+
+/// Reads the notes in the file at `path`, which is below the folder `root`.
 ///
 /// # Errors
 /// It cannot be read, or says what cannot be.
-pub(super) fn read(path: &Path) -> Result<Vec<Note>, Error> {
+pub(super) fn read(root: &Path, path: &Path) -> Result<Vec<Note>, Error> {
     let name = path.display().to_string();
-    let bytes = flowloom_store::regular::read(path).map_err(|error| Error::of_file(path, &error))?;
+    let below = path.strip_prefix(root).unwrap_or(path);
+    let bytes =
+        flowloom_store::regular::read_below(root, below, LONGEST).map_err(|error| Error::of_file(path, &error))?;
     let text = decoded(bytes, &name, "notes are a TOML file")?;
     let file: File =
         toml::from_str(&text).map_err(|error| Error::usage(format_args!("{name}: {}", error.message())))?;

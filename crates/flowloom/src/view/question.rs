@@ -49,7 +49,7 @@ pub enum Question {
     Folders,
     /// The series of a monitor: `/api/monitor`.
     Monitor {
-        /// Its folder.
+        /// The folder of the monitor, as the list of folders has it.
         monitor: String,
     },
     /// Series in a period: `/api/period`, and `/api/period.csv`.
@@ -71,6 +71,8 @@ pub enum Question {
         span: Span,
         /// How long after midnight UTC days begin, in nanoseconds.
         offset_ns: i64,
+        /// When each of them begins, in order, where clocks change; empty if the offset says it.
+        days_ns: Vec<u64>,
     },
     /// How far two series go together: `/api/correlation`.
     Correlation {
@@ -113,29 +115,29 @@ pub enum Question {
     },
     /// One run: `/api/run`.
     Run {
-        /// Its folder.
+        /// The folder of the run, as the list of runs has it.
         run: String,
     },
     /// Runs beside each other, as `flowloom compare`: `/api/compare`.
     Compare {
-        /// Their folders, the reference first.
+        /// The folders of the runs, the reference first.
         runs: Vec<String>,
     },
     /// Runs under way: `/api/running`.
     Running,
     /// One of them, followed to its end: `/api/events`.
     Follow {
-        /// Its folder.
+        /// The folder of the run, as the list of runs under way has it.
         run: String,
     },
     /// A sweep: `/api/sweep`.
     Sweep {
-        /// Its folder.
+        /// The folder of the sweep, as the list of folders has it.
         sweep: String,
     },
     /// The report of a run or sweep, a page: `/report`.
     Report {
-        /// Its folder.
+        /// The folder of the run or the sweep.
         folder: String,
     },
 }
@@ -183,7 +185,7 @@ pub struct StopRequest {
 }
 
 impl StopRequest {
-    /// Its path.
+    /// The path that it is posted to.
     pub const PATH: &str = "/api/stop";
 
     /// Reads the query of a URL.
@@ -206,13 +208,22 @@ fn read(path: &str, fields: &mut Fields<'_>) -> Result<Question, Error> {
             span: span(fields, MOST_SERIES)?,
             points: fields.number("points", 1..=MOST_POINTS as u64)?.unwrap_or(1_000) as usize,
             percentile_ns: fields.duration("percentile")?,
-            sum: fields.flag("sum")?,
+            sum: path == "/api/period" && fields.flag("sum")?,
             csv: path.ends_with(".csv"),
         },
         "/api/days" => {
             let span = span(fields, MOST_SERIES)?;
             let minutes = fields.signed("offset", -1_440..=1_440)?.unwrap_or(0);
-            Question::Days { span, offset_ns: minutes * 60_000_000_000 }
+            let days_ns =
+                fields.all("day").iter().map(|text| time("day", text)).collect::<Result<Vec<u64>, Error>>()?;
+            if !days_ns.is_sorted_by(|one, next| one < next)
+                || days_ns.first().is_some_and(|day| *day > span.period_ns.start)
+            {
+                return Err(Error::usage(
+                    "day: days begin one after the other, the first one before the period or with it",
+                ));
+            }
+            Question::Days { span, offset_ns: minutes * 60_000_000_000, days_ns }
         }
         "/api/correlation" => {
             let span = span(fields, 2)?;
@@ -361,17 +372,7 @@ impl<'a> Fields<'a> {
 
     /// Nanoseconds since 1970 UTC, or a time in UTC as text.
     fn time(&mut self, name: &'static str) -> Result<Option<u64>, Error> {
-        let Some(text) = self.maybe(name)? else { return Ok(None) };
-        let nanos = match text.bytes().all(|byte| byte.is_ascii_digit()) {
-            true => text.parse().ok(),
-            false => utc_ns(&text).or_else(|| date_ns(&text)),
-        };
-        let most = i64::MAX as u64;
-        let wrong = || {
-            Error::usage(format_args!("{name}: {text:?} is no time"))
-                .hint("write 2026-11-27, 2026-11-27T10:00 or 2026-11-27T10:00:05 (UTC), or nanoseconds since 1970")
-        };
-        nanos.filter(|nanos| *nanos <= most).map(Some).ok_or_else(wrong)
+        self.maybe(name)?.map(|text| time(name, &text)).transpose()
     }
 
     fn end(self) -> Result<(), Error> {
@@ -382,4 +383,18 @@ impl<'a> Fields<'a> {
             None => error,
         })
     }
+}
+
+/// Nanoseconds since 1970 UTC, or a time in UTC as text.
+fn time(name: &str, text: &str) -> Result<u64, Error> {
+    let nanos = match text.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => text.parse().ok(),
+        false => utc_ns(text).or_else(|| date_ns(text)),
+    };
+    let most = i64::MAX as u64;
+    let wrong = || {
+        Error::usage(format_args!("{name}: {text:?} is no time"))
+            .hint("write 2026-11-27, 2026-11-27T10:00 or 2026-11-27T10:00:05 (UTC), or nanoseconds since 1970")
+    };
+    nanos.filter(|nanos| *nanos <= most).ok_or_else(wrong)
 }

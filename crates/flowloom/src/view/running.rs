@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use flowloom_store::running::{Observation, RUNNING_FILE, may_request_stop, observe, running_in};
+use flowloom_store::staged::{UNFINISHED, finished_name};
 use serde::Serialize;
 
 use super::folders::{Folder, FolderKind, Found};
@@ -14,9 +15,6 @@ use crate::results::REPORT_FILE;
 
 /// A folder in which nothing is under way gets its name within this time, or never, in nanoseconds: the report of many seeds is written then.
 const NAMED_WITHIN_NS: u64 = 60_000_000_000;
-
-/// What the name of a folder has in it while the folder is unfinished.
-const UNFINISHED: &str = ".partial-";
 
 /// A run under way.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,7 +32,7 @@ impl RunningCard {
         let observation = observe(&folder.path)?;
         Some(RunningCard {
             id: folder.id.clone(),
-            name: finished_name(&folder.name),
+            name: finished_path(&folder.name),
             can_stop: may_request_stop(&folder.path),
             observation,
         })
@@ -42,8 +40,8 @@ impl RunningCard {
 }
 
 /// A path whose parts are as they will be when the folders have their names.
-fn finished_name(name: &str) -> String {
-    let parts: Vec<&str> = name.split('/').map(|part| part.split(UNFINISHED).next().unwrap_or(part)).collect();
+fn finished_path(name: &str) -> String {
+    let parts: Vec<&str> = name.split('/').map(finished_name).collect();
     parts.join("/")
 }
 

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use flowloom_monitor::{
-    Archive, Burst, Bursts, Correlation, Curve, Day, Gap, Lag, Point, Query, Total, Unaddable, bits_of,
+    Archive, Burst, Bursts, Correlation, Curve, Day, DayBegins, Days, Gap, Lag, Point, Query, Total, Unaddable, bits_of,
 };
 use flowloom_store::monitor::{Kind, Level, MILLIONTHS, Series};
 use serde::Serialize;
@@ -53,19 +53,20 @@ struct Columns {
 }
 
 /// A value in units.
-fn units(millionths: u64) -> f64 {
+fn units(millionths: u128) -> f64 {
     millionths as f64 / MILLIONTHS as f64
 }
 
 impl Columns {
     fn of(points: &[Point]) -> Columns {
-        let column = |of: fn(&Point) -> u64| points.iter().map(of);
+        let column = |of: fn(&Point) -> u64| points.iter().map(of).collect();
+        let values = |of: fn(&Point) -> f64| points.iter().map(of).collect();
         Columns {
-            start_ns: column(|point| point.start_ns).collect(),
-            least: column(|point| point.least).map(units).collect(),
-            mean: column(|point| point.mean).map(units).collect(),
-            most: column(|point| point.most).map(units).collect(),
-            covered_ns: column(|point| point.covered_ns).collect(),
+            start_ns: column(|point| point.start_ns),
+            least: values(|point| units(point.least)),
+            mean: values(Point::mean_units),
+            most: values(|point| units(point.most)),
+            covered_ns: column(|point| point.covered_ns),
         }
     }
 }
@@ -83,10 +84,10 @@ struct Whole {
 }
 
 impl Whole {
-    fn of(whole: Option<Point>, amount: Option<u64>, p95: Option<u64>, percentile_ns: u64) -> Whole {
+    fn of(whole: Option<Point>, amount: Option<u64>, p95: Option<u128>, percentile_ns: u64) -> Whole {
         Whole {
             least: whole.map(|whole| units(whole.least)),
-            mean: whole.map(|whole| units(whole.mean)),
+            mean: whole.map(|whole| whole.mean_units()),
             most: whole.map(|whole| units(whole.most)),
             covered_ns: whole.map_or(0, |whole| whole.covered_ns),
             amount,
@@ -100,6 +101,7 @@ impl Whole {
 struct CurveTold {
     series: SeriesTold,
     width_ns: u64,
+    is_bound: bool,
     whole: Whole,
     points: Columns,
     gaps: Vec<Gap>,
@@ -141,6 +143,7 @@ impl From<Curve> for CurveTold {
         CurveTold {
             series: SeriesTold::from(&curve.series),
             width_ns: curve.width_ns,
+            is_bound: curve.is_bound,
             whole: Whole::of(curve.whole, curve.amount, curve.p95, curve.percentile_ns),
             points: Columns::of(&curve.points),
             gaps,
@@ -185,7 +188,7 @@ struct HourTold {
 
 impl From<&Point> for HourTold {
     fn from(hour: &Point) -> HourTold {
-        HourTold { start_ns: hour.start_ns, mean: units(hour.mean), most: units(hour.most) }
+        HourTold { start_ns: hour.start_ns, mean: hour.mean_units(), most: units(hour.most) }
     }
 }
 
@@ -194,7 +197,7 @@ impl From<Day> for DayTold {
         DayTold {
             start_ns: day.start_ns,
             least: units(day.whole.least),
-            mean: units(day.whole.mean),
+            mean: day.whole.mean_units(),
             most: units(day.whole.most),
             covered_ns: day.whole.covered_ns,
             hours: day.hours.iter().map(HourTold::from).collect(),
@@ -205,6 +208,7 @@ impl From<Day> for DayTold {
 #[derive(Serialize)]
 struct SeriesDays {
     series: SeriesTold,
+    is_bound: bool,
     days: Vec<DayTold>,
 }
 
@@ -302,16 +306,21 @@ impl Asked<'_> {
         })
     }
 
-    pub(super) fn days(&self, span: &Span, offset_ns: i64) -> Result<DaysTold, Error> {
+    pub(super) fn days(&self, span: &Span, offset_ns: i64, days_ns: &[u64]) -> Result<DaysTold, Error> {
         let Range { start, end } = span.period_ns;
         if (end - start) / (24 * Level::Hours.width_ns()) > MOST_DAYS {
             return Err(Error::usage(format_args!("at most {MOST_DAYS} days can be shown at once")));
         }
         let chosen = self.chosen(span)?;
-        let days = self.archive.days_of(&chosen, span.period_ns.clone(), offset_ns).map_err(Error::of)?;
-        let of = |(series, days): (&Series, Vec<Day>)| SeriesDays {
+        let begins = match days_ns {
+            [] => DayBegins::After(offset_ns),
+            days => DayBegins::At(days),
+        };
+        let days = self.archive.days_of(&chosen, span.period_ns.clone(), begins).map_err(Error::of)?;
+        let of = |(series, found): (&Series, Days)| SeriesDays {
             series: SeriesTold::from(series),
-            days: days.into_iter().map(DayTold::from).collect(),
+            is_bound: found.is_bound,
+            days: found.days.into_iter().map(DayTold::from).collect(),
         };
         Ok(DaysTold { series: chosen.iter().zip(days).map(of).collect() })
     }
@@ -331,7 +340,7 @@ impl Asked<'_> {
         let Bursts { count, total_ns, longest_ns, median_ns, interval_ns, listed } = found;
         Ok(BurstsTold {
             series: SeriesTold::from(series),
-            above: units(above),
+            above: units(above.into()),
             count,
             total_ns,
             longest_ns,

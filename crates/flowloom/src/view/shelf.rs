@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -14,7 +14,8 @@ use flowloom_store::running::request_stop;
 use serde::Serialize;
 use serde_json::json;
 
-use super::folders::{Folder, FolderKind, Found};
+use super::folders::{Folder, FolderKind, Found, Limits};
+use super::insides::Insides;
 use super::map;
 use super::marks::{Mark, MarkKind};
 use super::notes::{self, Note};
@@ -32,6 +33,9 @@ use crate::sweep::load_sweep;
 
 /// How long what was found counts as found, in nanoseconds.
 const FRESH_NS: u64 = 2_000_000_000;
+
+/// Bytes of a report at most.
+const LONGEST_REPORT: u64 = 256 << 20;
 
 /// Marks and runs of an answer at most.
 const MOST_LISTED: usize = 2_000;
@@ -55,9 +59,20 @@ pub enum Answer {
 pub struct Shelf {
     roots: Vec<PathBuf>,
     found: Mutex<Option<(Stopwatch, Arc<Found>)>>,
+    insides: Mutex<Insides>,
     cards: Mutex<BTreeMap<PathBuf, (Stamp, Arc<RunCard>)>>,
     stores: Mutex<BTreeMap<PathBuf, (Stopwatch, Arc<Store>)>>,
+    notes: Mutex<Option<(NotesKey, Arc<Notes>)>>,
 }
+
+/// Notes, each with the path of the run that it is about, and what is wrong with some.
+type Notes = (Vec<(Option<PathBuf>, Note)>, Vec<String>);
+
+/// Files of notes as they were when they were read, and the runs that there were.
+type NotesKey = (Vec<(PathBuf, FileStamp)>, Vec<PathBuf>);
+
+/// What tells whether a file was written again: its time and its length.
+type FileStamp = Option<(SystemTime, u64)>;
 
 /// What tells whether a folder was written again.
 type Stamp = (Option<SystemTime>, Option<SystemTime>);
@@ -85,10 +100,14 @@ impl Shelf {
         let shelf = Shelf {
             roots,
             found: Mutex::new(None),
+            insides: Mutex::default(),
             cards: Mutex::new(BTreeMap::new()),
             stores: Mutex::new(BTreeMap::new()),
+            notes: Mutex::new(None),
         };
-        shelf.found()?;
+        for root in &shelf.roots {
+            fs::read_dir(root).map_err(|error| Error::of_file(root, &error))?;
+        }
         Ok(shelf)
     }
 
@@ -120,8 +139,8 @@ impl Shelf {
                 }
                 json_of(&store.asked().period(span, &query, *sum)?)
             }),
-            Question::Days { span, offset_ns } => {
-                self.of_span(span, |store| json_of(&store.asked().days(span, *offset_ns)?))
+            Question::Days { span, offset_ns, days_ns } => {
+                self.of_span(span, |store| json_of(&store.asked().days(span, *offset_ns, days_ns)?))
             }
             Question::Correlation { span, width_ns, lags } => {
                 self.of_span(span, |store| json_of(&store.asked().correlation(span, *width_ns, *lags)?))
@@ -171,18 +190,14 @@ impl Shelf {
     /// # Errors
     /// A folder can no longer be read.
     pub fn news(&self, followed: &mut Followed) -> Result<News, Error> {
-        let bytes = |answer| match answer {
-            Answer::Json(bytes) => bytes,
-            _ => Vec::new(),
-        };
         Ok(match followed.change() {
             Change::Nothing => News::Nothing,
-            Change::Said(card) => News::Said(bytes(json_of(&card)?)),
+            Change::Said(card) => News::Said(bytes_of(&card)?),
             Change::Ended => {
                 // What was found before has it without its name. Whoever hears where its results are asks for them next.
                 self.forget();
                 let found = self.found()?;
-                News::Ended(bytes(json_of(&followed.results(&found))?))
+                News::Ended(bytes_of(&followed.results(&found))?)
             }
         })
     }
@@ -205,7 +220,7 @@ impl Shelf {
     }
 
     /// Has folders be looked through again.
-    fn forget(&self) {
+    pub(super) fn forget(&self) {
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
@@ -216,7 +231,8 @@ impl Shelf {
         {
             return Ok(Arc::clone(found));
         }
-        let found = Arc::new(Found::below(&self.roots)?);
+        let mut insides = self.insides.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = Arc::new(Found::below(&self.roots, Limits::default(), &mut insides));
         *known = Some((Stopwatch::start(), Arc::clone(&found)));
         Ok(found)
     }
@@ -230,8 +246,7 @@ impl Shelf {
         let found = self.found()?;
         let of = |kind| found.of(kind).cloned().collect::<Vec<Folder>>();
         let (registries, mut problems) = (self.registries(&found), found.problems.clone());
-        let (_, wrong) = notes_of(&found);
-        problems.extend(wrong);
+        problems.extend(self.notes(&found).1.iter().cloned());
         json_of(&json!({
             "folders": self.roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>(),
             "version": env!("CARGO_PKG_VERSION"),
@@ -301,13 +316,11 @@ impl Shelf {
     }
 
     /// All runs with what notes say of them.
-    fn cards(&self, found: &Found) -> Vec<Arc<RunCard>> {
-        let (notes, _) = notes_of(found);
+    fn cards(&self, found: &Arc<Found>) -> Vec<Arc<RunCard>> {
+        let all = self.notes(found);
         let of = |folder: &Folder| {
             let card = self.card(folder);
-            let about =
-                |(base, note): &&(PathBuf, Note)| note.run.as_ref().is_some_and(|run| base.join(run) == folder.path);
-            let mut about = notes.iter().filter(about).peekable();
+            let mut about = all.0.iter().filter(|(run, _)| run.as_ref() == Some(&folder.path)).peekable();
             if about.peek().is_none() {
                 return card;
             }
@@ -320,17 +333,17 @@ impl Shelf {
 
     fn marks(&self, period: &std::ops::Range<u64>) -> Result<Answer, Error> {
         let found = self.found()?;
-        let (notes, _) = notes_of(&found);
-        let of_note = |(_, note): &(PathBuf, Note)| {
+        let all = self.notes(&found);
+        let of_note = |(_, note): &(Option<PathBuf>, Note)| {
             let (from_ns, to_ns) = note.period_ns?;
-            let name = note.text.lines().next().unwrap_or_default().to_owned();
+            let name = note.name();
             let (kind, text, tags) = (MarkKind::Note, note.text.clone(), note.tags.clone());
             Some(Mark { kind, name, from_ns, to_ns, run: None, text, tags })
         };
         let cards = self.cards(&found);
         let runs = cards.iter().filter_map(|card| Mark::of_run(card));
         let mut marks: Vec<Mark> =
-            runs.chain(notes.iter().filter_map(of_note)).filter(|mark| mark.is_in(period)).collect();
+            runs.chain(all.0.iter().filter_map(of_note)).filter(|mark| mark.is_in(period)).collect();
         marks.sort_by(|one, other| (one.from_ns, one.to_ns, &one.name).cmp(&(other.from_ns, other.to_ns, &other.name)));
         let left_out = marks.len().saturating_sub(MOST_LISTED);
         marks.truncate(MOST_LISTED);
@@ -339,7 +352,7 @@ impl Shelf {
 
     fn runs(&self, search: &str, tag: Option<&str>) -> Result<Answer, Error> {
         let words = words(search);
-        let all = self.cards(&*self.found()?);
+        let all = self.cards(&self.found()?);
         let mut tags: Vec<&String> = all.iter().flat_map(|card| &card.tags).collect();
         tags.sort_unstable();
         tags.dedup();
@@ -379,26 +392,83 @@ impl Shelf {
         if !is_file(&path) {
             return Ok(nothing("report", id));
         }
-        flowloom_store::regular::read(&path).map(Answer::Report).map_err(|error| Error::of_file(&path, &error))
+        let root = self.root_of(folder);
+        let below = path.strip_prefix(root).unwrap_or(&path);
+        // Whoever may write there may put a link in its place at any time.
+        let report = flowloom_store::regular::read_below(root, below, LONGEST_REPORT);
+        report.map(Answer::Report).map_err(|error| Error::of_file(&path, &error))
     }
+
+    /// The folder that was given, in which `folder` was found.
+    fn root_of<'a>(&'a self, folder: &'a Folder) -> &'a Path {
+        folder.root(&self.roots).unwrap_or(&folder.path)
+    }
+
+    /// All notes, each with the path of the run that it is about, and what is wrong with them; read again if a file was written again, or
+    /// other runs were found.
+    fn notes(&self, found: &Arc<Found>) -> Arc<Notes> {
+        let files: Vec<(&Folder, FileStamp)> =
+            found.of(FolderKind::Notes).map(|file| (file, stamp_of(&file.path))).collect();
+        let stamps: Vec<(PathBuf, FileStamp)> = files.iter().map(|(file, stamp)| (file.path.clone(), *stamp)).collect();
+        let mut runs: Vec<PathBuf> = found.of(FolderKind::Run).map(|run| run.path.clone()).collect();
+        runs.sort_unstable();
+        let mut known = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((key, notes)) = &*known
+            && *key == (stamps.clone(), runs.clone())
+        {
+            return Arc::clone(notes);
+        }
+        let (mut all, mut problems) = (Vec::new(), Vec::new());
+        for (file, _) in files {
+            let base = file.path.parent().unwrap_or(&file.path);
+            let notes = match notes::read(self.root_of(file), &file.path) {
+                Ok(notes) => notes,
+                Err(error) => {
+                    problems.push(error.to_string());
+                    continue;
+                }
+            };
+            for (number, note) in notes.into_iter().enumerate() {
+                let run = note.run.as_ref().map(|run| plain(&base.join(run)));
+                if run.as_ref().is_some_and(|run| runs.binary_search(run).is_err()) {
+                    let name = file.path.display();
+                    problems.push(format!(
+                        "{name}: note[{number}]: no run that is shown is {:?}",
+                        note.run.as_deref().unwrap_or("")
+                    ));
+                }
+                all.push((run, note));
+            }
+        }
+        let notes = Arc::new((all, problems));
+        *known = Some(((stamps, runs), Arc::clone(&notes)));
+        notes
+    }
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+fn stamp_of(path: &Path) -> FileStamp {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some((found.modified().ok()?, found.len()))
 }
 
 /// Whether there is a file, and no link to one.
 pub(super) fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
-}
-
-/// All notes, each with the folder of its file, and what is wrong with files of notes.
-fn notes_of(found: &Found) -> (Vec<(PathBuf, Note)>, Vec<String>) {
-    let (mut all, mut problems) = (Vec::new(), Vec::new());
-    for folder in found.of(FolderKind::Notes) {
-        let base = folder.path.parent().unwrap_or(&folder.path);
-        match notes::read(&folder.path) {
-            Ok(notes) => all.extend(notes.into_iter().map(|note| (base.to_owned(), note))),
-            Err(error) => problems.push(error.to_string()),
-        }
-    }
-    (all, problems)
 }
 
 fn nothing(what: &str, id: &str) -> Answer {
@@ -407,6 +477,11 @@ fn nothing(what: &str, id: &str) -> Answer {
 
 /// An object as an answer, with the version of all answers.
 fn json_of(object: &impl Serialize) -> Result<Answer, Error> {
+    bytes_of(object).map(Answer::Json)
+}
+
+/// An object of JSON with its version.
+fn bytes_of(object: &impl Serialize) -> Result<Vec<u8>, Error> {
     let value = serde_json::to_value(object).map(versioned).map_err(Error::new)?;
-    serde_json::to_vec(&value).map(Answer::Json).map_err(Error::new)
+    serde_json::to_vec(&value).map_err(Error::new)
 }

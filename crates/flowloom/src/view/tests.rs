@@ -73,33 +73,36 @@ fn answers_are_those_of_a_pencil() {
     let (one, other) = (id("in"), id("out"));
     let hours = format!("monitor=0%2Fm&from={START}&to={}", START + 120 * MINUTE);
     let both = format!("{hours}&series={one}&series={other}");
+    let hours_of = hours.clone();
 
     let period = ask(&shelf, "/api/period", &format!("{both}&points=121&sum=true"));
     let curve = &period["curves"][0];
     assert_eq!(curve["width_ns"], MINUTE);
-    // 119 samples end before the period does: 113 of 100, 5 of 500, one of 10,000. Of the sorted, the 114th is the percentile.
-    close(&curve["whole"]["mean"], 200.0);
+    // 120 minutes: 114 of 100, 5 of 500, one of 10,000. Of the sorted, the 114th is the percentile.
+    close(&curve["whole"]["mean"], 23_900.0 / 120.0);
     close(&curve["whole"]["most"], 10_000.0);
-    close(&curve["whole"]["p95"], 500.0);
-    assert_eq!(curve["whole"]["amount"], 23_800 * 60);
-    assert_eq!(curve["points"]["start_ns"][29], START + 30 * MINUTE);
+    close(&curve["whole"]["p95"], 100.0);
+    assert_eq!(curve["whole"]["percentile_ns"], MINUTE);
+    assert_eq!(curve["whole"]["amount"], 23_900 * 60);
+    assert_eq!((&curve["whole"]["covered_ns"], &curve["is_bound"]), (&(120 * MINUTE).into(), &false.into()));
+    assert_eq!(curve["points"]["start_ns"][29], START + 29 * MINUTE);
     close(&curve["points"]["mean"][29], 10_000.0);
-    // Of the same 119 minutes: 23,800 octets a second of the one, and seven times that of the other, which has 100 in its first three minutes.
+    // In 120 minutes each: 10,000 + 5 x 500 + 114 x 100 octets a second, and seven times that.
     let sum = &period["sum"];
     assert_eq!((&sum["unit"], &sum["is_bound"]), (&"octets".into(), &false.into()));
-    close(&sum["whole"]["mean"], 8.0 * 200.0);
-    assert_eq!(sum["whole"]["amount"], 8 * 23_800 * 60);
-    assert_eq!(sum["points"]["start_ns"], curve["points"]["start_ns"], "a sum has the points of its series");
+    close(&sum["whole"]["mean"], 8.0 * 23_900.0 / 120.0);
     close(&sum["whole"]["most"], 70_100.0);
     close(&sum["whole"]["least"], 800.0);
     close(&sum["points"]["mean"][29], 10_700.0);
     close(&sum["points"]["mean"][32], 70_100.0);
+    assert_eq!(sum["whole"]["amount"], 8 * 23_900 * 60);
+    assert_eq!(sum["points"]["start_ns"], curve["points"]["start_ns"]);
 
     // A series added to nothing is that series.
     let alone = ask(&shelf, "/api/period", &format!("{hours}&series={one}&points=17&sum=true&percentile=10min"));
-    let (curve, sum) = (&alone["curves"][0], &alone["sum"]);
-    assert_eq!((&sum["points"], &sum["width_ns"]), (&curve["points"], &curve["width_ns"]));
-    assert_eq!(sum["whole"], curve["whole"]);
+    let (single, sum) = (&alone["curves"][0], &alone["sum"]);
+    assert_eq!((&sum["points"], &sum["width_ns"]), (&single["points"], &single["width_ns"]));
+    assert_eq!(sum["whole"], single["whole"]);
 
     // However short the intervals are that were asked for, there are no more than 100,000.
     let short = ask(&shelf, "/api/period", &format!("{both}&points=121&sum=true&percentile=1ns"));
@@ -126,8 +129,8 @@ fn answers_are_those_of_a_pencil() {
     let found = ask(&shelf, "/api/days", &format!("{hours}&series={one}"));
     let day = &found["series"][0]["days"][0];
     assert_eq!(day["start_ns"], START);
-    // 58 minutes of 100 and one of 10,000 end in the first hour; the minute that ends with it belongs to the next one.
-    close(&day["hours"][0]["mean"], 15_800.0 / 59.0);
+    // 58 minutes of 100, one of 500, one of 10,000.
+    close(&day["hours"][0]["mean"], 16_300.0 / 60.0);
     close(&day["hours"][1]["most"], 500.0);
     assert_eq!(day["hours"].as_array().unwrap().len(), 2);
     // India's days begin at 18:30 UTC.
@@ -135,8 +138,17 @@ fn answers_are_those_of_a_pencil() {
     assert_eq!(found["series"][0]["days"][0]["start_ns"], START - 330 * MINUTE);
     let hours = &found["series"][0]["days"][0]["hours"];
     assert_eq!(hours[0]["start_ns"], START - 30 * MINUTE);
-    close(&hours[0]["most"], 100.0);
-    close(&hours[1]["most"], 10_000.0);
+    close(&hours[0]["most"], 10_000.0);
+
+    // Where the clock is put forward a day has 23 hours, and the next one begins an hour earlier.
+    let (first, second) = (START - 23 * 60 * MINUTE, START + 60 * MINUTE);
+    let found = ask(&shelf, "/api/days", &format!("{hours_of}&series={one}&day={first}&day={second}"));
+    let days = found["series"][0]["days"].as_array().unwrap();
+    let starts: Vec<_> = days.iter().map(|day| day["start_ns"].as_u64().unwrap()).collect();
+    assert_eq!(starts, [first, second]);
+    close(&days[0]["most"], 10_000.0);
+    close(&days[1]["most"], 500.0);
+    assert_eq!(days[1]["covered_ns"], 60 * MINUTE);
 
     let later = format!("monitor=0/m&from={START}&to={}&series={one}", START + 130 * MINUTE);
     let gap = &ask(&shelf, "/api/period", &later)["curves"][0]["gaps"][0];
@@ -166,6 +178,23 @@ fn what_cannot_be_asked_is_refused() {
     ] {
         let error = Question::parse("/api/period", query).unwrap().unwrap_err();
         assert_eq!(error.cause, why, "{query}");
+    }
+    let days = "monitor=0/m&series=1&from=5&to=9";
+    for (path, query, why) in [
+        (
+            "/api/days",
+            format!("{days}&day=6"),
+            "day: days begin one after the other, the first one before the period or with it",
+        ),
+        (
+            "/api/days",
+            format!("{days}&day=3&day=3"),
+            "day: days begin one after the other, the first one before the period or with it",
+        ),
+        ("/api/days", format!("{days}&day=x"), "day: \"x\" is no time"),
+        ("/api/period.csv", format!("{days}&sum=true"), "there is no field \"sum\""),
+    ] {
+        assert_eq!(Question::parse(path, &query).unwrap().unwrap_err().cause, why, "{query}");
     }
     assert!(Question::parse("/api/nothing", "").is_none());
     let long = "a=&".repeat(200);
@@ -204,13 +233,18 @@ fn symbolic_links_lead_nowhere() {
     link(&outside.path().join("secret"), "run/report.html");
     store(&folder.path().join("counters"));
     link(&outside.path().join("m"), "counters/2024-10-05");
+    std::fs::create_dir_all(folder.path().join("deep/seed-1")).unwrap();
+    std::fs::write(folder.path().join("deep/index.json"), "{}").unwrap();
+    link(&outside.path().join("secret"), "deep/seed-1/run.json");
     std::fs::create_dir(folder.path().join("whole")).unwrap();
     std::fs::write(folder.path().join("whole/run.json"), "{}").unwrap();
     let shelf = Shelf::open(&[folder.path().to_owned()]).unwrap();
     let ids: Vec<String> = shelf.folders().unwrap().into_iter().map(|folder| folder.id).collect();
     assert_eq!(ids, ["0/whole"]);
     let problems = ask(&shelf, "/api/folders", "")["problems"].to_string();
-    assert!(problems.contains("run has a symbolic link in it") && problems.contains("counters has a"), "{problems}");
+    for name in ["run", "counters", "deep"] {
+        assert!(problems.contains(&format!("{name} has a symbolic link in it")), "{problems}");
+    }
     let report = Question::Report { folder: "0/run".to_owned() };
     assert_eq!(shelf.answer(&report).unwrap(), Answer::Nothing("there is no run \"0/run\"".to_owned()));
     // A link that comes later is not followed either.
@@ -242,4 +276,106 @@ fn notes_are_marks_and_say_what_is_wrong() {
         let problem = ask(&shelf, "/api/folders", "")["problems"][0].as_str().unwrap().to_owned();
         assert!(problem.contains(why), "{problem}");
     }
+}
+
+#[test]
+fn a_queue_in_octets_is_no_rate_in_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = MonitorWriter::open(&folder.path().join("m"), WriterOptions::default(), START).unwrap();
+    let series = |counter: &str, kind| Series {
+        id: 0,
+        target: "core".to_owned(),
+        port: "p".to_owned(),
+        counter: counter.to_owned(),
+        unit: "octets".to_owned(),
+        kind,
+        interval_ns: MINUTE,
+    };
+    let (backlog, _) = writer.series(series("backlog", Kind::Gauge)).unwrap();
+    let (into, _) = writer.series(series("in", Kind::Counter)).unwrap();
+    let samples = vec![(backlog, 465), (into, 60)];
+    writer.samples(Batch { time_ns: START + MINUTE, span_ns: MINUTE, samples }).unwrap();
+    let shelf = Shelf::open(&[folder.path().to_owned()]).unwrap();
+    let fields = format!("monitor=0/m&series={backlog}&series={into}&from={START}&to={}&points=1", START + MINUTE);
+    let question = Question::parse("/api/period.csv", &fields).unwrap().unwrap();
+    let Answer::Csv(text) = shelf.answer(&question).unwrap() else { panic!() };
+    let mut read = csv::Reader::from_reader(text.as_bytes());
+    let rows: Vec<Vec<String>> = read.records().map(|row| row.unwrap().iter().map(str::to_owned).collect()).collect();
+    let told: Vec<[&str; 3]> = rows.iter().map(|row| [&*row[2], &row[8], &row[10]]).collect();
+    assert_eq!(told, [["backlog", "465", ""], ["in", "1", "8"]]);
+}
+
+#[test]
+fn what_is_left_out_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = |name: &str| folder.path().join(name);
+    for name in ["one", "two"] {
+        std::fs::create_dir_all(root(name).join("runs/a")).unwrap();
+        std::fs::write(root(name).join("runs/a/run.json"), "{}").unwrap();
+    }
+    std::fs::create_dir_all(root("one/1/2/3/4/5/6/7/8/9")).unwrap();
+    let odd = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"u\xff");
+    std::fs::create_dir(root("one").join(odd)).unwrap();
+    let shelf = Shelf::open(&[root("one"), root("two")]).unwrap();
+    // Two runs of one name are told apart by their folders.
+    let name = |id: &str| shelf.folders().unwrap().into_iter().find(|folder| folder.id == id).map(|folder| folder.name);
+    for (id, of) in [("0/runs/a", "one"), ("1/runs/a", "two")] {
+        let real = root(of).canonicalize().unwrap();
+        assert_eq!(name(id), Some(format!("runs/a ({})", real.display())));
+    }
+    let problems = ask(&shelf, "/api/folders", "")["problems"].to_string();
+    assert!(problems.contains("9 is more than 8 folders deep") && problems.contains("not UTF-8"), "{problems}");
+    // A folder that went away leaves the others.
+    std::fs::remove_dir_all(root("two")).unwrap();
+    shelf.forget();
+    assert_eq!(shelf.folders().unwrap().len(), 1);
+    assert!(ask(&shelf, "/api/folders", "")["problems"].to_string().contains("/two: "));
+}
+
+#[test]
+fn large_runs_hide_no_others() {
+    use super::folders::{FolderKind, Found, Limits};
+    use super::insides::Insides;
+
+    let folder = tempfile::tempdir().unwrap();
+    for run in 0..5 {
+        let path = folder.path().join(format!("r{run}/seed-1"));
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.parent().unwrap().join("run.json"), "{}").unwrap();
+        (0..10 * run).for_each(|file| std::fs::write(path.join(format!("{file}")), "").unwrap());
+    }
+    // The search looks at five folders; the largest run has 42 files and folders.
+    let look = |entries, inside| {
+        let found = Found::below(&[folder.path().to_owned()], Limits { entries, inside }, &mut Insides::default());
+        let runs: Vec<String> = found.of(FolderKind::Run).map(|run| run.name.clone()).collect();
+        (runs.join(" "), found.problems)
+    };
+    assert_eq!(look(6, 42), ("r0 r1 r2 r3 r4".to_owned(), vec![]));
+    let problem = "r4 has more than 41 files and folders in it, and is left out".to_owned();
+    assert_eq!(look(6, 41), ("r0 r1 r2 r3".to_owned(), vec![problem]));
+}
+
+#[test]
+fn notes_find_their_runs_or_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["runs/a", "notes"] {
+        std::fs::create_dir_all(folder.path().join(name)).unwrap();
+    }
+    std::fs::write(folder.path().join("runs/a/run.json"), "{}").unwrap();
+    let notes = folder.path().join("notes/notes.toml");
+    std::fs::write(&notes, "[[note]]\nrun = \"../runs/./a\"\ntags = [\"found\"]\n[[note]]\nrun = \"Runs/a\"\n")
+        .unwrap();
+    let shelf = Shelf::open(&[folder.path().to_owned()]).unwrap();
+    assert_eq!(ask(&shelf, "/api/runs", "tag=found")["runs"][0]["id"], "0/runs/a");
+    let problems = ask(&shelf, "/api/folders", "")["problems"].clone();
+    assert_eq!(problems.as_array().unwrap().len(), 1);
+    assert!(problems[0].as_str().unwrap().ends_with("note[1]: no run that is shown is \"Runs/a\""), "{problems}");
+    // The name of a note is short, and its file is.
+    let long = format!("[[note]]\nfrom = \"2026-11-27\"\ntext = \"{}\"\n", "x".repeat(100_000));
+    std::fs::write(&notes, long).unwrap();
+    let marks = ask(&shelf, "/api/marks", "from=2026-11-26&to=2026-11-28");
+    assert_eq!(marks["marks"][0]["name"], format!("{}...", "x".repeat(80)));
+    std::fs::write(&notes, "#".repeat(2 << 20)).unwrap();
+    let problems = ask(&shelf, "/api/folders", "")["problems"].to_string();
+    assert!(problems.contains("it is longer than 1 MiB"), "{problems}");
 }

@@ -6,15 +6,18 @@ use snmp2::v3::{Auth, AuthProtocol, Cipher, Security};
 use snmp2::{Error as Wire, Oid as WireOid, SyncSession};
 
 use super::oid::Oid;
-use super::value::Value;
-use crate::clock::Moment;
+use super::value::{Value, each};
+use crate::clock::{Bell, Moment};
 use crate::registry::{Authentication, Privacy};
 
 /// The port of agents.
 const PORT: u16 = 161;
 
-/// How often a question is repeated because the agent named its time first (RFC 3414, 3.2.7).
-const TIME_ROUNDS: usize = 3;
+/// How often a question is repeated because the agent named its time first (RFC 3414, 3.2.7), or another answer came first.
+const ROUNDS: usize = 3;
+
+/// The error of an agent whose answer would not fit into a packet (RFC 3416, 3).
+const TOO_BIG: u32 = 1;
 
 /// Repetitions at first, and at most.
 const FIRST_REPETITIONS: u32 = 8;
@@ -56,6 +59,12 @@ pub enum Trouble {
     /// The agent says that it cannot answer.
     #[error("{0} answered with error {1}")]
     Refused(String, u32),
+    /// It answers for longer than anyone waits.
+    #[error("{0} does not come to an end with its answers")]
+    Endless(String),
+    /// The bell rang meanwhile.
+    #[error("the monitor ends")]
+    Stopped,
 }
 
 /// A conversation with a target.
@@ -68,11 +77,16 @@ pub struct Session {
     retries: u32,
     repetitions: u32,
     most_repetitions: u32,
+    /// Names in a question for values, at most.
+    most_names: usize,
     /// `None` until the next question, and after each failure: a late answer finds a closed port.
     open: Option<Box<SyncSession>>,
     /// Packets sent and received.
     packets: u64,
     request: i32,
+    /// When the questions must have come to an end, on CLOCK_MONOTONIC.
+    end_ns: u64,
+    bell: Bell,
 }
 
 /// How a question about some names is asked.
@@ -89,10 +103,24 @@ impl Session {
             retries,
             repetitions: FIRST_REPETITIONS,
             most_repetitions: MOST_REPETITIONS,
+            most_names: usize::MAX,
             open: None,
             packets: 0,
             request: (Moment::now().wall_ns & 0x3fff_ffff) as i32,
+            end_ns: u64::MAX,
+            bell: Bell::default(),
         }
+    }
+
+    /// The same, that asks nothing any longer when `bell` has rung.
+    #[must_use]
+    pub fn with_bell(self, bell: Bell) -> Session {
+        Session { bell, ..self }
+    }
+
+    /// Questions from now on must come to an end within this time.
+    pub fn begin_within(&mut self, limit_ns: u64) {
+        self.end_ns = Moment::now().monotonic_ns.saturating_add(limit_ns);
     }
 
     /// The same with at most so many rows in an answer.
@@ -118,6 +146,51 @@ impl Session {
     /// There is no answer at any address.
     pub fn get(&mut self, names: &[Oid], visit: &mut dyn FnMut(&[u8], Value)) -> Result<Moment, Trouble> {
         self.ask(&|session, names| session.get_many(names), names, visit)
+    }
+
+    /// Asks for values, in as many questions as the target needs: each with the time of its answer. A name that it refuses alone has
+    /// [`Value::Absent`], but the first of all.
+    ///
+    /// # Errors
+    /// There is no answer at any address, or the first value is refused.
+    pub fn get_all(&mut self, names: &[Oid]) -> Result<Vec<(Value, Moment)>, Trouble> {
+        let mut found = Vec::with_capacity(names.len());
+        // Behind what was found, how many to ask for; the next ones on top.
+        let mut parts: Vec<usize> = vec![names.len()];
+        // A large question that is lost once is asked again: any path loses some.
+        let mut lost = None;
+        while let Some(part) = parts.pop() {
+            if part > self.most_names {
+                let first = part.div_ceil(2);
+                parts.extend([part - first, first]);
+                continue;
+            }
+            let asked = &names[found.len()..found.len() + part];
+            let mut values = Vec::with_capacity(part);
+            let result = self.get(asked, &mut |_, value| values.push(value));
+            match result {
+                Ok(received) => {
+                    values.resize(part, Value::Unread);
+                    found.extend(values.into_iter().map(|value| (value, received)));
+                }
+                Err(Trouble::Refused(_, status)) if part > 1 => {
+                    let first = part.div_ceil(2);
+                    if status == TOO_BIG {
+                        self.most_names = first;
+                    }
+                    parts.extend([part - first, first]);
+                }
+                Err(Trouble::NoAnswer(_)) if part > 1 && self.has_answered() => {
+                    if lost.replace(found.len()) == Some(found.len()) {
+                        self.most_names = part.div_ceil(2);
+                    }
+                    parts.push(part);
+                }
+                Err(Trouble::Refused(..)) if !found.is_empty() => found.push((Value::Absent, Moment::now())),
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        Ok(found)
     }
 
     /// Asks for what follows in several columns, as many rows as the target answers well, and passes on each value with its identifier.
@@ -169,8 +242,15 @@ impl Session {
         let wire: Vec<WireOid<'_>> = names.iter().map(|name| WireOid::new(name.wire().into())).collect();
         let wire: Vec<&WireOid<'_>> = wire.iter().collect();
         let mut last = None;
+        // One that does not answer is given up by its timeouts, and is no endless one.
+        if Moment::now().monotonic_ns > self.end_ns {
+            return Err(Trouble::Endless(self.address().to_owned()));
+        }
         for _ in 0..self.addresses.len() {
             for _ in 0..=self.retries {
+                if self.bell.has_rung() {
+                    return Err(Trouble::Stopped);
+                }
                 match self.once(question, &wire, visit) {
                     Err(trouble @ Trouble::NoAnswer(_)) => last = Some(trouble),
                     Err(trouble @ (Trouble::Unknown(_) | Trouble::Rejected(_))) => {
@@ -197,7 +277,7 @@ impl Session {
             Some(session) => session,
             None => self.begin(&address)?,
         };
-        for _ in 0..TIME_ROUNDS {
+        for _ in 0..ROUNDS {
             self.packets += 1;
             match question(&mut session, names) {
                 Ok(answer) => {
@@ -205,16 +285,22 @@ impl Session {
                     self.packets += 1;
                     let status = answer.error_status;
                     if status == 0 {
-                        answer.varbinds.for_each(|(name, value)| visit(name.as_bytes(), Value::of(&value)));
+                        each(answer.varbinds, visit);
                     }
                     self.open = Some(session);
                     return if status == 0 { Ok(moment) } else { Err(Trouble::Refused(address, status)) };
                 }
                 Err(Wire::AuthUpdated) => self.packets += 1,
+                // An answer to the question before came twice: from now on each would be taken for the next question's. A new socket does
+                // not have it.
+                Err(Wire::RequestIdMismatch) => {
+                    self.packets += 1;
+                    session = self.begin(&address)?;
+                }
                 Err(error) => return Err(self.trouble(address, &error)),
             }
         }
-        Err(Trouble::Malformed(address, "its time does not hold still".to_owned()))
+        Err(Trouble::Malformed(address, "neither its time nor its answers hold still".to_owned()))
     }
 
     /// Opens a socket, and of version 3 learns who the agent is.

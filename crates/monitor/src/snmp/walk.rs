@@ -3,14 +3,18 @@
 //! Columns may have holes, and an answer may end in the middle of a row: every column therefore goes on from its own last index.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use super::oid::Oid;
 use super::session::{Session, Trouble};
 use super::value::Value;
 use crate::clock::Moment;
 
-/// Rows of a table at most: a target that has more, or makes them up, is not read further.
+/// Rows of a table at most: a target that has more makes them up.
 const MOST_ROWS: usize = 100_000;
+
+/// Answers of a table of which nothing can be read, at most.
+const MOST_EMPTY: usize = 64;
 
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,12 +32,14 @@ pub struct Table {
     pub rows: BTreeMap<Vec<u32>, Row>,
     /// Whether a column did not go up: the agent named an index twice. What is behind it was not read.
     pub is_disordered: bool,
+    /// Values that could not be read.
+    pub unread: usize,
 }
 
 /// Reads columns of a table.
 ///
 /// # Errors
-/// The target does not answer.
+/// The target does not answer, or its table has no end.
 pub fn walk(session: &mut Session, columns: &[Oid]) -> Result<Table, Trouble> {
     let mut walk = Walk::new(columns);
     let mut page = Vec::new();
@@ -41,6 +47,9 @@ pub fn walk(session: &mut Session, columns: &[Oid]) -> Result<Table, Trouble> {
         page.clear();
         let (received, _) = session.next_rows(&questions, &mut |name, value| page.push((name.to_vec(), value)))?;
         walk.take(&page, received);
+        if walk.table.rows.len() > MOST_ROWS {
+            return Err(Trouble::Endless(session.address().to_owned()));
+        }
     }
     Ok(walk.table)
 }
@@ -51,12 +60,15 @@ pub struct Walk {
     /// The index that each column is at; `None` at its end.
     at: Vec<Option<Vec<u32>>>,
     table: Table,
+    /// Answers of which nothing could be read.
+    empty: usize,
 }
 
 impl Walk {
     /// One of these columns.
     pub fn new(columns: &[Oid]) -> Walk {
-        Walk { columns: columns.to_vec(), at: vec![Some(Vec::new()); columns.len()], table: Table::default() }
+        let at = vec![Some(Vec::new()); columns.len()];
+        Walk { columns: columns.to_vec(), at, table: Table::default(), empty: 0 }
     }
 
     /// What was read.
@@ -68,23 +80,61 @@ impl Walk {
     pub fn questions(&self) -> Option<Vec<Oid>> {
         let open = self.columns.iter().zip(&self.at);
         let questions: Vec<Oid> = open.filter_map(|(column, at)| at.as_ref().map(|at| column.then(at))).collect();
-        (!questions.is_empty() && self.table.rows.len() < MOST_ROWS).then_some(questions)
+        (!questions.is_empty()).then_some(questions)
     }
 
     /// Takes the answer to [`Walk::questions`]: rows of one value of each column.
     pub fn take(&mut self, page: &[(Vec<u8>, Value)], received: Moment) {
         let open: Vec<usize> = (0..self.columns.len()).filter(|column| self.at[*column].is_some()).collect();
-        if page.is_empty() {
-            self.at.fill(None);
+        if page.is_empty()
+            && let Some(column) = open.first()
+        {
+            // The first value cannot be read, and hides the others. It is that of the next row, as far as other columns tell.
+            self.table.unread += 1;
+            self.empty += 1;
+            let at = self.at[*column].take().unwrap_or_default();
+            let behind = (Bound::Excluded(at), Bound::Unbounded);
+            self.at[*column] = self.table.rows.range(behind).next().map(|(index, _)| index.clone());
+            if self.empty > MOST_EMPTY {
+                self.at.fill(None);
+            }
         }
-        for ((name, value), column) in page.iter().zip(open.iter().cycle()) {
-            self.value(*column, name, value, received);
+        let before = self.at.clone();
+        for row in page.chunks(open.len().max(1)) {
+            for ((name, value), column) in row.iter().zip(&open) {
+                self.value(*column, name, value, received);
+            }
         }
+        self.skip_unread(page, &open, &before);
         // A page that ends before all columns had a value leaves the others where they are, and they are asked for again.
+    }
+
+    /// Goes on behind values that could not be read, in columns that would ask for them again: at the next index that other columns of the
+    /// row name, which may be ahead, or else at the next number. If that is not far enough, the value comes again.
+    fn skip_unread(&mut self, page: &[(Vec<u8>, Value)], open: &[usize], before: &[Option<Vec<u32>>]) {
+        for row in page.chunks(open.len().max(1)) {
+            let named = row.iter().zip(open).filter_map(|((name, _), column)| self.columns[*column].index_in(name));
+            let named: Vec<Vec<u32>> = named.collect();
+            for (_, column) in row.iter().zip(open).filter(|((_, value), _)| *value == Value::Unread) {
+                let stays = self.at[*column] == before[*column];
+                let Some(at) = self.at[*column].as_mut().filter(|_| stays) else { continue };
+                match named.iter().filter(|index| *index > at).min() {
+                    Some(index) => at.clone_from(index),
+                    None => match at.last_mut() {
+                        Some(last) => *last = last.saturating_add(1),
+                        None => at.push(1),
+                    },
+                }
+            }
+        }
     }
 
     fn value(&mut self, column: usize, name: &[u8], value: &Value, received: Moment) {
         let Some(at) = &self.at[column] else { return };
+        if *value == Value::Unread {
+            self.table.unread += 1;
+            return;
+        }
         let index = self.columns[column].index_in(name).filter(|index| !index.is_empty() && *value != Value::End);
         let Some(index) = index else {
             self.at[column] = None;
@@ -139,6 +189,56 @@ mod tests {
         let table = walk.into_table();
         assert_eq!(rows(&table), [(1, [Some(10), Some(11)]), (2, [Some(20), None]), (3, [Some(30), Some(31)])]);
         assert!(!table.is_disordered);
+    }
+
+    #[test]
+    fn values_that_cannot_be_read_end_nothing() {
+        let unread = || (Vec::new(), Value::Unread);
+        let mut walk = Walk::new(&columns());
+        walk.take(
+            &[cell(0, 1, 10), cell(1, 1, 11), unread(), cell(1, 2, 21), cell(0, 3, 30), cell(1, 3, 31)],
+            Moment::default(),
+        );
+        // At the end of a page: it goes on behind the row.
+        walk.take(&[unread(), cell(1, 4, 41)], Moment::default());
+        let next: Vec<String> = walk.questions().unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(next, ["1.3.6.1.2.4", "1.3.6.1.3.4"]);
+        walk.take(&[(vec![0x2b, 6, 1, 4], Value::Gauge(9)), (vec![0x2b, 6, 1, 4], Value::Gauge(9))], Moment::default());
+        let table = walk.into_table();
+        let expected =
+            [(1, [Some(10), Some(11)]), (2, [None, Some(21)]), (3, [Some(30), Some(31)]), (4, [None, Some(41)])];
+        assert_eq!((rows(&table), table.unread, table.is_disordered), (expected.to_vec(), 2, false));
+        // Of one column nobody names the index.
+        let mut walk = Walk::new(&columns()[..1]);
+        walk.take(&[unread(), cell(0, 7, 70), unread()], Moment::default());
+        assert_eq!(walk.questions().unwrap()[0].to_string(), "1.3.6.1.2.7");
+        walk.take(&[unread()], Moment::default());
+        assert_eq!(walk.questions().unwrap()[0].to_string(), "1.3.6.1.2.8");
+        // An answer of which nothing can be read does not end in silence.
+        walk.take(&[], Moment::default());
+        assert_eq!((walk.questions(), walk.table.unread), (None, 4));
+    }
+
+    #[test]
+    fn a_value_alone_in_its_answer_does_not_end_its_column() {
+        // Rows of one value of each column; that of the second column in row 1 cannot be read, and nothing is behind it.
+        let end = (vec![0x2b, 6, 1, 4], Value::Gauge(9));
+        let mut walk = Walk::new(&columns());
+        for row in 1..=3 {
+            walk.take(&[cell(0, row, row.into())], Moment::default());
+        }
+        walk.take(std::slice::from_ref(&end), Moment::default());
+        let next = |walk: &Walk| walk.questions().unwrap()[0].to_string();
+        assert_eq!(next(&walk), "1.3.6.1.3");
+        walk.take(&[], Moment::default());
+        assert_eq!(next(&walk), "1.3.6.1.3.1");
+        walk.take(&[cell(1, 2, 12)], Moment::default());
+        walk.take(&[cell(1, 3, 13)], Moment::default());
+        walk.take(&[end], Moment::default());
+        assert!(walk.questions().is_none());
+        let table = walk.into_table();
+        let expected = [(1, [Some(1), None]), (2, [Some(2), Some(12)]), (3, [Some(3), Some(13)])];
+        assert_eq!((rows(&table), table.unread), (expected.to_vec(), 1));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 mod agents;
 mod network;
+mod periods;
 mod responder;
 mod scale;
 mod snmpd;
+mod upkeep;

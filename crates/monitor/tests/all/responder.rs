@@ -15,6 +15,8 @@ pub enum Value {
     Count32(u32),
     Count64(u64),
     Gauge(u32),
+    /// Bytes as they are on the wire.
+    Raw(Vec<u8>),
 }
 
 /// Objects by identifier, in the order in which the agent names them.
@@ -26,6 +28,14 @@ pub trait Answers: Send + 'static {
     fn get(&mut self, name: &[u32]) -> Option<Value>;
     /// The object behind `name`.
     fn next(&mut self, name: &[u32]) -> Option<(Vec<u32>, Value)>;
+    /// Whether a question for these objects, or its answer, is lost on the way.
+    fn is_lost(&mut self, _names: &[Vec<u32>]) -> bool {
+        false
+    }
+    /// The error of a question for these objects; 0 if there is none.
+    fn refuses(&mut self, _names: &[Vec<u32>]) -> u8 {
+        0
+    }
 }
 
 impl Answers for Arc<Mutex<Objects>> {
@@ -49,7 +59,12 @@ pub struct Responder {
 
 impl Responder {
     /// One that answers the community `public` with at most `most` values at once.
-    pub fn start(mut answers: impl Answers, most: usize) -> Responder {
+    pub fn start(answers: impl Answers, most: usize) -> Responder {
+        Responder::with_copies(answers, most, 1)
+    }
+
+    /// The same, that sends each answer so many times.
+    pub fn with_copies(mut answers: impl Answers, most: usize, copies: usize) -> Responder {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         let address = socket.local_addr().unwrap();
@@ -60,7 +75,9 @@ impl Responder {
             while !ended.load(Ordering::Relaxed) {
                 let Ok((length, from)) = socket.recv_from(&mut packet) else { continue };
                 if let Some(answer) = answer(&packet[..length], &mut answers, most) {
-                    let _ = socket.send_to(&answer, from);
+                    for _ in 0..copies {
+                        let _ = socket.send_to(&answer, from);
+                    }
                 }
             }
         });
@@ -141,6 +158,7 @@ fn binding(name: &[u32], value: Option<&Value>, missing: u8) -> Vec<u8> {
         Some(Value::Count32(count)) => unsigned(0x41, (*count).into()),
         Some(Value::Count64(count)) => unsigned(0x46, *count),
         Some(Value::Gauge(value)) => unsigned(0x42, (*value).into()),
+        Some(Value::Raw(bytes)) => bytes.clone(),
     };
     push(SEQUENCE, &[push(OBJECT, oid.wire()), value].concat())
 }
@@ -162,8 +180,13 @@ fn answer(packet: &[u8], answers: &mut impl Answers, most: usize) -> Option<Vec<
     while let Some((_, mut binding)) = pull(&mut bindings) {
         names.push(name_of(pull(&mut binding)?.1));
     }
+    if answers.is_lost(&names) {
+        return None;
+    }
     let mut found: Vec<Vec<u8>> = Vec::new();
+    let error = if kind == GET { answers.refuses(&names) } else { 0 };
     match kind {
+        GET if error != 0 => found.extend(names.iter().map(|name| binding(name, None, 5))),
         GET => found.extend(names.iter().map(|name| binding(name, answers.get(name).as_ref(), 0x81))),
         BULK => {
             'rows: for _ in 0..repetitions {
@@ -185,7 +208,7 @@ fn answer(packet: &[u8], answers: &mut impl Answers, most: usize) -> Option<Vec<
         _ => return None,
     }
     let zero = || push(INTEGER, &[0]);
-    let answer = [push(INTEGER, request), zero(), zero(), push(SEQUENCE, &found.concat())].concat();
+    let answer = [push(INTEGER, request), push(INTEGER, &[error]), zero(), push(SEQUENCE, &found.concat())].concat();
     let message = [push(INTEGER, version), push(TEXT, community), push(RESPONSE, &answer)].concat();
     Some(push(SEQUENCE, &message))
 }

@@ -321,6 +321,7 @@ fn an_interrupted_run_keeps_what_there_is() {
         run(vectors.into_iter().map(Ok), &config, &mut log, |progress| {
             calls += 1;
             seen = progress.links().links;
+            assert_eq!(progress.is_last, calls == 3);
             assert!(progress.active <= progress.connections.started && progress.events > 0);
             if calls == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });

@@ -17,7 +17,7 @@ use crate::table::{FileError, Part};
 pub const CATALOGUE_FILE: &str = "monitor.json";
 
 /// The version of the store.
-pub(super) const VERSION: u64 = 1;
+pub(super) const VERSION: u64 = 2;
 
 /// What stands in front of the file's own digest.
 const MARKER: &[u8] = b"\"monitor_sha256\": \"";
@@ -131,6 +131,12 @@ impl Catalogue {
             let (path, format) = (path.to_owned(), "monitor");
             return Err(FileError::Newer { path, format, found: stored.version, known: VERSION });
         }
+        if stored.version < VERSION {
+            return Err(wrong(format!(
+                "it is of version {}, whose means are rounded; only version {VERSION} is read: let the monitor begin a new store",
+                stored.version
+            )));
+        }
         let mut catalogue = Catalogue::default();
         for series in stored.series {
             let id = series.id;
@@ -230,6 +236,18 @@ mod tests {
         assert_eq!(read.number(series("a")), (1, false));
         assert_eq!(read.number(Series { interval_ns: 2, ..series("a") }), (3, true));
         assert!(!read.insert(Series { id: 1, ..series("c") }) && !read.insert(Series { id: 9, ..series("a") }));
+    }
+
+    #[test]
+    fn an_older_store_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        Catalogue::default().write(folder.path()).unwrap();
+        let path = folder.path().join(CATALOGUE_FILE);
+        let text = std::fs::read_to_string(&path).unwrap().replace("\"version\": 2", "\"version\": 1");
+        let mut text = text.into_bytes();
+        sealed::seal(&mut text, MARKER);
+        let refused = Catalogue::parse(&text, &path).unwrap_err().to_string();
+        assert!(refused.contains("it is of version 1") && refused.contains("begin a new store"), "{refused}");
     }
 
     #[test]

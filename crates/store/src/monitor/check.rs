@@ -47,26 +47,25 @@ pub fn verify_catalogue(folder: &Path) -> Result<u64, FileError> {
 /// The path of a segment, and its records or what is wrong with it.
 pub type VerifiedSegment = (PathBuf, Result<u64, FileError>);
 
-/// Reads every segment of the journal of the store in `folder`: its path, and its records or what is wrong with it. A record that was
-/// being written when the monitor was killed is no damage.
+/// Reads every segment of the journal of the store in `folder`, and those that were damaged when they were folded: its path, and its records
+/// or what is wrong with it. A record that was being written when the monitor was killed is no damage.
 ///
 /// # Errors
 /// The journal cannot be listed.
 pub fn verify_journal(folder: &Path) -> Result<Vec<VerifiedSegment>, FileError> {
     let mut found = Vec::new();
-    for (_, path) in journal::segments(folder)? {
+    let (left, aside) = (journal::segments(folder)?, journal::damaged(folder)?);
+    let left = left.into_iter().map(|(_, path)| (path, false));
+    let aside = aside.into_iter().map(|(_, path)| (path, true));
+    for (path, is_aside) in left.chain(aside) {
         let records = match journal::load(&path) {
             // It was folded meanwhile.
             Ok(None) => continue,
             Ok(Some(bytes)) => {
                 let read = journal::read(&bytes, &mut |_| {});
                 // While it is written, the last record may be half there.
-                if read.is_damaged && !is_written(folder) {
-                    let problem = format!(
-                        "after {} records, {} bytes are not those that were written (the records before are read)",
-                        read.records, read.other_bytes
-                    );
-                    Err(FileError::Damaged { path: path.clone(), row: read.records, problem })
+                if read.is_damaged && (is_aside || !is_written(folder)) {
+                    Err(journal::damage(&path, &read))
                 } else {
                     Ok(read.records)
                 }
@@ -76,4 +75,13 @@ pub fn verify_journal(folder: &Path) -> Result<Vec<VerifiedSegment>, FileError> 
         found.push((path, records));
     }
     Ok(found)
+}
+
+/// Whether the manifest of a day of the store in `root` is missing, and its tables are there.
+///
+/// # Errors
+/// It is.
+pub fn verify_day(root: &Path, folder: &Path) -> Result<(), FileError> {
+    let date = folder.file_name().and_then(|name| day::day_named(name.to_str()?));
+    date.map_or(Ok(()), |date| day::tables(root, date).map(drop))
 }

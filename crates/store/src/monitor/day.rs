@@ -6,23 +6,27 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::journal;
 use super::level::{DAY, Level, SECOND};
-use crate::manifest::Manifest;
-use crate::staged::StagedFile;
+use crate::manifest::{MANIFEST_FILE, Manifest};
+use crate::staged::{StagedFile, finished_name};
 use crate::table::{FileError, Row, TableWriter};
 
-/// The beginning of the names of tables of gaps.
+/// The beginning of the names of tables of gaps that begin and end on the day.
 pub(super) const GAPS: &str = "gaps";
 
+/// That of tables of gaps that end on the day and began on an earlier one: whoever asks about an earlier day looks for these only.
+pub(super) const OVERNIGHT: &str = "overnight";
+
 /// The version of the tables.
-pub(super) const VERSION: u64 = 2;
+pub(super) const VERSION: u64 = 3;
 
 /// The metadata of the width of a row.
 const WIDTH_KEY: &str = "flowloom.width_ns";
 
 /// All tables of a day.
 pub(super) fn stems() -> impl Iterator<Item = &'static str> {
-    Level::ALL.into_iter().map(Level::stem).chain([GAPS])
+    Level::ALL.into_iter().map(Level::stem).chain([GAPS, OVERNIGHT])
 }
 
 /// A table by its name: `samples-00000001-00000016.parquet`.
@@ -136,11 +140,47 @@ pub(super) fn days(root: &Path) -> Result<Vec<u64>, FileError> {
 }
 
 /// The tables that count in the folder of a day.
+///
+/// # Errors
+/// The manifest is damaged, or it is missing and what it listed is there.
 pub(super) fn tables(root: &Path, day: u64) -> Result<Vec<Table>, FileError> {
-    let manifest = Manifest::open(&root.join(folder_name(day)))?.unwrap_or_default();
+    let folder = root.join(folder_name(day));
+    let manifest = match Manifest::open(&folder)? {
+        Some(manifest) => manifest,
+        None if has_folded(root, &folder)? => match Manifest::open(&folder)? {
+            // The first segment was folded into it meanwhile.
+            Some(manifest) => manifest,
+            None => {
+                let problem = "it is missing, and nothing else says which tables of its day count (put it back, or take the folder away)";
+                return Err(FileError::Metadata { path: folder.join(MANIFEST_FILE), problem: problem.to_owned() });
+            }
+        },
+        None => Manifest::default(),
+    };
     let mut found: Vec<Table> = manifest.files().keys().filter_map(|name| Table::of(name)).collect();
     found.sort();
     Ok(found)
+}
+
+/// The tables in a folder, whether they count or not.
+pub(super) fn present(folder: &Path) -> Result<Vec<Table>, FileError> {
+    let failed = |source| FileError::Read { path: folder.to_owned(), source };
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(failed)?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        found.extend(entry.map_err(failed)?.file_name().to_str().and_then(Table::of));
+    }
+    Ok(found)
+}
+
+/// Whether a folder has a table of segments that are no longer in the journal: then a manifest listed it.
+fn has_folded(root: &Path, folder: &Path) -> Result<bool, FileError> {
+    let tables = present(folder)?;
+    let left: BTreeSet<u64> = journal::segments(root)?.into_iter().map(|(number, _)| number).collect();
+    Ok(tables.iter().any(|table| !(table.first..=table.last).all(|number| left.contains(&number))))
 }
 
 /// Whether segment `number` is in one of `tables`.
@@ -192,6 +232,11 @@ pub(super) fn commit(
         removed.iter().for_each(|name| manifest.leave(name));
         manifest.write(&folder)?;
         if manifest.files().is_empty() {
+            // The manifest goes last: a folder that has tables has one.
+            for table in present(&folder)? {
+                let path = folder.join(table.name());
+                fs::remove_file(&path).map_err(|source| FileError::Write { path, source })?;
+            }
             return fs::remove_dir_all(&folder).map_err(|source| FileError::Write { path: folder, source });
         }
     }
@@ -204,7 +249,8 @@ pub(super) fn commit(
     Ok(())
 }
 
-/// Deletes what an interrupted writer left in the folder of a day: tables and temporary files that do not count.
+/// Deletes what an interrupted writer left in the folder of a day: tables and temporary files that do not count. Nothing is deleted where
+/// the manifest is missing or damaged.
 pub(super) fn clean(root: &Path, day: u64) -> Result<(), FileError> {
     let folder = root.join(folder_name(day));
     let failed = |source| FileError::Write { path: folder.clone(), source };
@@ -216,8 +262,8 @@ pub(super) fn clean(root: &Path, day: u64) -> Result<(), FileError> {
         .map_err(failed)?;
     for path in names {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-        let is_ours = Table::of(name.split(".partial-").next().unwrap_or(name)).is_some()
-            || name.starts_with("manifest.json.partial-");
+        let finished = finished_name(name);
+        let is_ours = Table::of(finished).is_some() || finished == MANIFEST_FILE && name != finished;
         if is_ours && !counted.contains(name) {
             fs::remove_file(&path).map_err(failed)?;
         }

@@ -49,8 +49,20 @@ impl Level {
         }
     }
 
-    /// Whether it has rows of a series with a sample every `interval_ns`: a row has two samples at least.
+    /// Where the row begins that has `time_ns`; of samples the time itself.
+    pub(super) const fn start(self, time_ns: u64) -> u64 {
+        match self {
+            Level::Samples => time_ns,
+            _ => time_ns - time_ns % self.width_ns(),
+        }
+    }
+
+    /// Whether it has rows of a series with a sample every `interval_ns`: seconds and minutes have two samples at least; hours are of all
+    /// series, so that something is left when samples are deleted.
     pub const fn holds(self, interval_ns: u64) -> bool {
-        interval_ns.saturating_mul(2) <= self.width_ns() || matches!(self, Level::Samples)
+        match self {
+            Level::Samples | Level::Hours => true,
+            Level::Seconds | Level::Minutes => interval_ns.saturating_mul(2) <= self.width_ns(),
+        }
     }
 }

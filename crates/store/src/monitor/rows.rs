@@ -21,14 +21,21 @@ pub struct SampleRow {
 
 impl SampleRow {
     /// The rate in millionths of a unit per second; of a gauge, its value in millionths.
-    pub fn millionths(&self, kind: Kind) -> u64 {
+    pub fn millionths(&self, kind: Kind) -> u128 {
         let scaled = u128::from(self.amount) * u128::from(MILLIONTHS);
-        let value = match kind {
+        match kind {
             Kind::Gauge => scaled,
             Kind::Counter => scaled * u128::from(SECOND) / u128::from(self.span_ns.max(1)),
+        }
+    }
+
+    /// The rate or value times the time that it holds, in billionths of a unit, or of a unit times a second for a gauge.
+    pub fn integral(&self, kind: Kind) -> u128 {
+        let per_amount = match kind {
+            Kind::Gauge => self.span_ns,
+            Kind::Counter => SECOND,
         };
-        // What is stored is signed.
-        u64::try_from(value).unwrap_or(u64::MAX).min(i64::MAX as u64)
+        u128::from(self.amount) * u128::from(per_amount)
     }
 }
 
@@ -50,45 +57,94 @@ impl Row for SampleRow {
     }
 }
 
-/// The samples of a series in a second, a minute or an hour: a row of `seconds-*`, `minutes-*` and `hours-*.parquet`.
+/// A second, a minute or an hour of a series: a row of `seconds-*`, `minutes-*` and `hours-*.parquet`. A sample that crosses the border of
+/// two rows is in both, in each with the part of it that lies there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelRow {
     /// The series.
     pub series: u32,
-    /// When it begins, in nanoseconds since 1970 UTC. A sample belongs to the row in which it ends.
+    /// When it begins, in nanoseconds since 1970 UTC.
     pub start_ns: u64,
     /// The least sample, in millionths of a unit (per second).
-    pub least: u64,
+    pub least: u128,
     /// The greatest sample, in millionths of a unit (per second).
-    pub most: u64,
-    /// The mean over the time that samples cover, in millionths of a unit (per second).
-    pub mean: u64,
+    pub most: u128,
+    /// What was counted in the time that samples cover, in billionths of a unit; of a gauge, its value times that time.
+    pub integral: u128,
     /// Time that samples cover, in nanoseconds.
     pub covered_ns: u64,
-    /// Number of samples.
+    /// Number of samples that end in it.
     pub samples: u64,
 }
 
+/// `value` times `part` divided by `whole`, which is not less than `part`; rounded down.
+pub fn share(value: u128, part: u64, whole: u64) -> u128 {
+    let (part, whole) = (u128::from(part), u128::from(whole.max(1)));
+    // The product of both 64-bit numbers fits.
+    (value / whole).saturating_mul(part).saturating_add(value % whole * part / whole)
+}
+
 impl LevelRow {
-    /// Adds the samples of `other`, which is of the same series and time.
+    /// Adds `other`, which is of the same series, and of another time.
     pub fn add(&mut self, other: &LevelRow) {
-        if other.samples == 0 {
+        if other.covered_ns == 0 {
             return;
         }
-        if self.samples == 0 {
+        if self.covered_ns == 0 {
             (self.least, self.most) = (other.least, other.most);
         } else {
             self.least = self.least.min(other.least);
             self.most = self.most.max(other.most);
         }
-        let covered = u128::from(self.covered_ns) + u128::from(other.covered_ns);
-        let sum = |row: &LevelRow| u128::from(row.mean) * u128::from(row.covered_ns);
-        if let Some(mean) = (sum(self) + sum(other) + covered / 2).checked_div(covered) {
-            self.mean = u64::try_from(mean).unwrap_or(u64::MAX);
-        }
-        self.covered_ns = u64::try_from(covered).unwrap_or(u64::MAX);
+        self.integral = self.integral.saturating_add(other.integral);
+        self.covered_ns = self.covered_ns.saturating_add(other.covered_ns);
         self.samples += other.samples;
     }
+
+    /// The mean over the time that samples cover, in millionths of a unit (per second); 0 if they cover none. What was counted in some
+    /// nanoseconds is a few billionths, and no mean to speak of, but that it is between the least sample and the greatest.
+    pub fn mean(&self) -> u128 {
+        let (covered, millionths) = (u128::from(self.covered_ns), u128::from(MILLIONTHS));
+        let Some(whole) = self.integral.checked_div(covered) else { return 0 };
+        let mean = whole.saturating_mul(millionths) + (self.integral % covered * millionths + covered / 2) / covered;
+        // Both bounds are rounded down.
+        mean.clamp(self.least, self.most.saturating_add(1).max(self.least))
+    }
+
+    /// The same in units (per second), of which a rare event may be less than a millionth.
+    pub fn mean_units(&self) -> f64 {
+        let least = self.least as f64 / MILLIONTHS as f64;
+        let most = self.most.saturating_add(1) as f64 / MILLIONTHS as f64;
+        (self.integral as f64 / self.covered_ns.max(1) as f64).clamp(least, most.max(least))
+    }
+}
+
+/// A value in columns: whole units in 64 bits, what is above these, and the rest of a unit.
+#[derive(Clone, Copy)]
+struct Parts {
+    high: u64,
+    whole: u64,
+    rest: u64,
+}
+
+impl Parts {
+    fn of(value: u128, per_unit: u64) -> Parts {
+        let units = value / u128::from(per_unit);
+        Parts { high: (units >> 64) as u64, whole: units as u64, rest: (value % u128::from(per_unit)) as u64 }
+    }
+
+    /// The value; the greatest one if it is none of 128 bits.
+    fn value(self, per_unit: u64) -> u128 {
+        let units = u128::from(self.high) << 64 | u128::from(self.whole);
+        units.saturating_mul(per_unit.into()).saturating_add(self.rest.into())
+    }
+}
+
+/// Puts other parts into a value.
+fn with(value: &mut u128, per_unit: u64, change: impl FnOnce(&mut Parts)) {
+    let mut parts = Parts::of(*value, per_unit);
+    change(&mut parts);
+    *value = parts.value(per_unit);
 }
 
 impl Row for LevelRow {
@@ -100,12 +156,38 @@ impl Row for LevelRow {
     }
 
     fn columns() -> Vec<Column<LevelRow>> {
+        const M: u64 = MILLIONTHS;
+        const S: u64 = SECOND;
         vec![
             column("series", |r: &Self| r.series, |r, v| r.series = v),
             column("start_ns", |r: &Self| r.start_ns, |r, v| r.start_ns = v),
-            column("least_millionths", |r: &Self| r.least, |r, v| r.least = v),
-            column("most_millionths", |r: &Self| r.most, |r, v| r.most = v),
-            column("mean_millionths", |r: &Self| r.mean, |r, v| r.mean = v),
+            column("least", |r: &Self| Parts::of(r.least, M).whole, |r, v| with(&mut r.least, M, |p| p.whole = v)),
+            column(
+                "least_millionths",
+                |r: &Self| Parts::of(r.least, M).rest,
+                |r, v| with(&mut r.least, M, |p| p.rest = v),
+            ),
+            column("most", |r: &Self| Parts::of(r.most, M).whole, |r, v| with(&mut r.most, M, |p| p.whole = v)),
+            column(
+                "most_millionths",
+                |r: &Self| Parts::of(r.most, M).rest,
+                |r, v| with(&mut r.most, M, |p| p.rest = v),
+            ),
+            column(
+                "amount",
+                |r: &Self| Parts::of(r.integral, S).whole,
+                |r, v| with(&mut r.integral, S, |p| p.whole = v),
+            ),
+            column(
+                "amount_high",
+                |r: &Self| Parts::of(r.integral, S).high,
+                |r, v| with(&mut r.integral, S, |p| p.high = v),
+            ),
+            column(
+                "amount_billionths",
+                |r: &Self| Parts::of(r.integral, S).rest,
+                |r, v| with(&mut r.integral, S, |p| p.rest = v),
+            ),
             column("covered_ns", |r: &Self| r.covered_ns, |r, v| r.covered_ns = v),
             column("samples", |r: &Self| r.samples, |r, v| r.samples = v),
         ]
@@ -135,8 +217,8 @@ pub enum Reason {
     AboveCapacity,
     /// The monitor did not run.
     NotRunning,
-    /// The monitor was not able to ask in time.
-    Late,
+    /// What was measured was not written, or is damaged.
+    NotRecorded,
 }
 
 impl Reason {
@@ -157,7 +239,7 @@ impl Text for Reason {
         ("absent", Reason::Absent),
         ("above-capacity", Reason::AboveCapacity),
         ("not-running", Reason::NotRunning),
-        ("late", Reason::Late),
+        ("not-recorded", Reason::NotRecorded),
     ];
 }
 
@@ -207,24 +289,77 @@ mod tests {
         assert!((bits(60 * SECOND) - 136_358.4).abs() < 1e-3);
         assert!((bits(60_370_000_000) - 135_522.677).abs() < 1e-3);
         assert_eq!(sample(1, 86_400 * SECOND).millionths(Kind::Counter), 11);
-        assert_eq!(sample(7, 1).millionths(Kind::Gauge), 7 * MILLIONTHS);
-        assert_eq!(sample(u64::MAX, 1).millionths(Kind::Counter), i64::MAX as u64);
+        assert_eq!(sample(7, 1).millionths(Kind::Gauge), 7 * 1_000_000);
+        // A gauge of 20 terabytes.
+        assert_eq!(sample(20_000_000_000_000, 1).millionths(Kind::Gauge), 20_000_000_000_000_000_000);
     }
 
     #[test]
     fn rows_of_a_level_add_up() {
-        let row = |least, most, mean, covered_ns, samples| LevelRow {
-            least,
-            most,
-            mean,
+        let row = |least: u128, most: u128, amount: u128, covered_ns, samples| LevelRow {
+            least: least * 1_000_000,
+            most: most * 1_000_000,
+            integral: amount * 1_000_000_000,
             covered_ns,
             samples,
             ..LevelRow::default()
         };
         let mut sum = row(0, 0, 0, 0, 0);
-        for part in [row(5, 9, 6, 2 * SECOND, 2), row(0, 0, 0, 0, 0), row(1, 20, 12, SECOND, 4)] {
+        for part in [row(5, 9, 12, 2 * SECOND, 2), row(0, 0, 0, 0, 0), row(1, 20, 12, SECOND, 4)] {
             sum.add(&part);
         }
-        assert_eq!(sum, row(1, 20, 8, 3 * SECOND, 6));
+        assert_eq!(sum, row(1, 20, 24, 3 * SECOND, 6));
+        assert_eq!((sum.mean(), LevelRow::default().mean()), (8_000_000, 0));
+    }
+
+    #[test]
+    fn a_rare_event_counts_once_however_long() {
+        // One drop in the first minute of a year, and zeros.
+        let minute = |amount| {
+            let sample = SampleRow { series: 1, time_ns: 60 * SECOND, span_ns: 60 * SECOND, amount };
+            let rate = sample.millionths(Kind::Counter);
+            let integral = sample.integral(Kind::Counter);
+            LevelRow { least: rate, most: rate, integral, covered_ns: 60 * SECOND, samples: 1, ..LevelRow::default() }
+        };
+        let mut year = minute(1);
+        (1..525_600).for_each(|_| year.add(&minute(0)));
+        assert_eq!((year.integral, year.covered_ns), (1_000_000_000, 525_600 * 60 * SECOND));
+        // 1 / 31,536,000 s is 0.0317 millionths.
+        assert_eq!((year.mean(), year.most), (0, 16_666));
+    }
+
+    #[test]
+    fn the_mean_of_some_nanoseconds_is_that_of_their_sample() {
+        // A drop in a minute: 0.0167 a second. Of a nanosecond of it, no or one billionth of a drop is counted.
+        for integral in [0, 1] {
+            let row = LevelRow { least: 16_666, most: 16_666, integral, covered_ns: 1, ..LevelRow::default() };
+            assert!(row.mean().abs_diff(16_666) <= 1 && (row.mean_units() - 1.0 / 60.0).abs() < 1.1e-6, "{row:?}");
+        }
+        // A mean that is below a millionth stays what it is.
+        let rare = LevelRow { integral: 1_000_000_000, covered_ns: 365 * 86_400 * SECOND, ..LevelRow::default() };
+        assert!((rare.mean_units() * 365.0 * 86_400.0 - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn columns_hold_every_value() {
+        for value in [0, 1, 10_u128.pow(25), u128::from(u64::MAX) * 3_600_000_000_000] {
+            let written = Parts::of(value, SECOND);
+            let mut read = 0;
+            // In any order.
+            with(&mut read, SECOND, |parts| parts.rest = written.rest);
+            with(&mut read, SECOND, |parts| parts.high = written.high);
+            with(&mut read, SECOND, |parts| parts.whole = written.whole);
+            assert_eq!(read, value);
+        }
+    }
+
+    #[test]
+    fn parts_of_a_value_add_up_to_it() {
+        for (value, whole) in [(7_u128, 3_u64), (u128::from(u64::MAX) * 3_600_000_000_000, 3_600_000_000_000), (5, 1)] {
+            let cuts = [0, whole / 3, whole / 2, whole];
+            let sum: u128 = cuts.windows(2).map(|cut| share(value, cut[1], whole) - share(value, cut[0], whole)).sum();
+            assert_eq!((sum, share(value, 0, whole)), (value, 0));
+        }
+        assert_eq!(share(10, 1, 4), 2);
     }
 }

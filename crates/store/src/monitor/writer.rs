@@ -1,5 +1,6 @@
 //! The one process that writes a store.
 
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,24 @@ impl Default for WriterOptions {
     }
 }
 
+/// Why a segment was not ended and folded.
+#[derive(Debug, thiserror::Error)]
+pub enum TickError {
+    /// The journal cannot be written.
+    #[error(transparent)]
+    Unwritten(FileError),
+    /// Some of it cannot be folded. It stays in the journal, is read there, and is folded next time.
+    #[error(transparent)]
+    Unfolded(FileError),
+}
+
+impl From<TickError> for FileError {
+    fn from(error: TickError) -> FileError {
+        let (TickError::Unwritten(error) | TickError::Unfolded(error)) = error;
+        error
+    }
+}
+
 /// Writes a store. Each record survives the end of the process as soon as its method returns, and a loss of power as soon as
 /// [`MonitorWriter::sync`] does.
 pub struct MonitorWriter {
@@ -47,6 +66,12 @@ pub struct MonitorWriter {
     segment: Segment,
     /// Whether the last record could not be written, and a part of it may be at the end of the segment.
     is_broken: bool,
+    /// New series whose records are not written.
+    undefined: VecDeque<u32>,
+    /// What is damaged and nobody was told of.
+    damage: Vec<FileError>,
+    /// Whether records were lost to damage.
+    has_lost: bool,
     began_ns: u64,
     last_ns: Option<u64>,
     lock: Arc<Mutex<()>>,
@@ -56,10 +81,11 @@ pub struct MonitorWriter {
 
 impl MonitorWriter {
     /// Opens the store in `root`, or begins one, at the time `now_ns` since 1970 UTC. Segments that an earlier process left are folded.
+    /// Tables, days and segments that are damaged are left alone ([`MonitorWriter::take_damage`]).
     ///
     /// # Errors
     /// Another process writes it ([`io::ErrorKind::ResourceBusy`]); it is a folder with other things
-    /// ([`io::ErrorKind::AlreadyExists`]), damaged, or cannot be written.
+    /// ([`io::ErrorKind::AlreadyExists`]), its catalogue is damaged, or it cannot be written.
     pub fn open(root: &Path, options: WriterOptions, now_ns: u64) -> Result<MonitorWriter, FileError> {
         let failed = |path: PathBuf| move |source| FileError::Write { path, source };
         if holds_something_else(root)? {
@@ -81,39 +107,60 @@ impl MonitorWriter {
                 Catalogue::default()
             }
         };
+        let mut damage = Vec::new();
         for date in day::days(root)? {
-            day::clean(root, date)?;
+            damage.extend(unless_damage(day::clean(root, date))?);
         }
         let left = journal::segments(root)?;
         let is_stale = define(&left, &mut catalogue)?;
-        let highest = match left.last() {
-            Some((number, _)) => *number,
-            None => last_folded(root)?,
+        let numbers = left.iter().map(|(number, _)| *number).chain(aside(root)?);
+        let highest = numbers.max().unwrap_or(0).max(last_folded(root)?);
+        let segment = Segment::begin_behind(root, highest)?;
+        let mut writer = MonitorWriter {
+            root: root.to_owned(),
+            options,
+            catalogue,
+            is_stale,
+            segment,
+            is_broken: false,
+            undefined: VecDeque::new(),
+            damage,
+            has_lost: false,
+            began_ns: now_ns,
+            last_ns: None,
+            lock: Arc::new(Mutex::new(())),
+            _process: process,
         };
-        let segment = Segment::create(root, highest + 1)?;
-        let lock = Arc::new(Mutex::new(()));
-        let root = root.to_owned();
-        let (began_ns, last_ns, is_broken) = (now_ns, None, false);
-        let _process = process;
-        let mut writer =
-            MonitorWriter { root, options, catalogue, is_stale, segment, is_broken, began_ns, last_ns, lock, _process };
-        writer.fold()?;
-        writer.last_ns = last_sample(&writer.root)?;
+        let folded = unless_damage(writer.fold())?;
+        writer.damage.extend(folded);
+        writer.last_ns = last_sample(root, now_ns, &mut writer.damage)?;
         Ok(writer)
+    }
+
+    /// What was found to be damaged since this was last called. Tables and days are left alone, and what belongs there is not lost: it
+    /// waits in the journal. Of a damaged segment the whole records are folded; the others are lost, and its bytes are kept beside the
+    /// journal.
+    pub fn take_damage(&mut self) -> Vec<FileError> {
+        std::mem::take(&mut self.damage)
     }
 
     /// The number of the series that is named like `series`, whose own number does not matter; and whether it is new.
     ///
     /// # Errors
-    /// It is new and cannot be recorded.
+    /// It is new, and cannot be recorded now. It is recorded before the next record.
     pub fn series(&mut self, series: Series) -> Result<(u32, bool), FileError> {
         let (id, is_new) = self.catalogue.number(series);
         if is_new {
             self.is_stale = true;
-            let series = Series::clone(self.catalogue.get(id).expect("it was entered"));
-            self.append(&Record::Series(series))?;
+            self.undefined.push_back(id);
         }
+        self.define()?;
         Ok((id, is_new))
+    }
+
+    /// Whether records of the journal were lost because it was damaged.
+    pub fn has_lost(&self) -> bool {
+        self.has_lost
     }
 
     /// The series that are known.
@@ -137,7 +184,8 @@ impl MonitorWriter {
         self.append(&Record::Gap(gap))
     }
 
-    /// When the last sample was received that was there when the store was opened, in nanoseconds since 1970 UTC.
+    /// When the last sample was received that was there when the store was opened, in nanoseconds since 1970 UTC. Samples of a clock that
+    /// was ahead do not count.
     pub fn last_ns(&self) -> Option<u64> {
         self.last_ns
     }
@@ -151,8 +199,24 @@ impl MonitorWriter {
     }
 
     fn append(&mut self, record: &Record) -> Result<(), FileError> {
+        // Samples of a series that nothing defines would be those of another one some day.
+        self.define()?;
+        self.write(record)
+    }
+
+    /// Records the series that are not recorded.
+    fn define(&mut self) -> Result<(), FileError> {
+        while let Some(id) = self.undefined.front() {
+            let series = Series::clone(self.catalogue.get(*id).expect("it was entered"));
+            self.write(&Record::Series(series))?;
+            self.undefined.pop_front();
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, record: &Record) -> Result<(), FileError> {
         if self.is_broken {
-            self.segment = Segment::create(&self.root, self.segment.number() + 1)?;
+            self.segment = Segment::begin_behind(&self.root, self.segment.number())?;
         }
         let result = self.segment.append(record);
         self.is_broken = result.is_err();
@@ -162,8 +226,8 @@ impl MonitorWriter {
     /// Ends the segment if that is due at the time `now_ns`, and folds it. To be called at least as often as samples come.
     ///
     /// # Errors
-    /// It cannot be written. What is in the journal stays there, and is folded next time.
-    pub fn tick(&mut self, now_ns: u64) -> Result<(), FileError> {
+    /// The journal cannot be written, or some of it cannot be folded.
+    pub fn tick(&mut self, now_ns: u64) -> Result<(), TickError> {
         let is_full = self.segment.bytes() >= self.options.segment_bytes;
         let is_old = now_ns.saturating_sub(self.began_ns) >= self.options.segment_ns;
         let is_next_day = day::day_of(now_ns) != day::day_of(self.began_ns);
@@ -174,12 +238,12 @@ impl MonitorWriter {
     ///
     /// # Errors
     /// Those of [`MonitorWriter::tick`].
-    pub fn rotate(&mut self, now_ns: u64) -> Result<(), FileError> {
-        self.segment.sync()?;
-        self.segment = Segment::create(&self.root, self.segment.number() + 1)?;
+    pub fn rotate(&mut self, now_ns: u64) -> Result<(), TickError> {
+        let next = self.segment.sync().and_then(|()| Segment::begin_behind(&self.root, self.segment.number()));
+        self.segment = next.map_err(TickError::Unwritten)?;
         self.is_broken = false;
         self.began_ns = now_ns;
-        self.fold()
+        self.fold().map_err(TickError::Unfolded)
     }
 
     /// What merges and deletes tables beside this.
@@ -187,19 +251,42 @@ impl MonitorWriter {
         Maintainer { root: self.root.clone(), lock: Arc::clone(&self.lock) }
     }
 
-    /// Folds every segment but that which is being written.
+    /// Folds every segment but that which is being written. One that cannot be folded stays, and holds up no other.
     fn fold(&mut self) -> Result<(), FileError> {
         if self.is_stale {
             self.catalogue.write(&self.root)?;
             self.is_stale = false;
         }
+        let mut failed = None;
         for (number, path) in journal::segments(&self.root)? {
             if number < self.segment.number() {
-                fold(&self.root, &self.lock, &self.catalogue, number, &path)?;
-                fs::remove_file(&path).map_err(|source| FileError::Write { path, source })?;
+                failed = failed.or(self.fold_one(number, &path).err());
             }
         }
-        Ok(())
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn fold_one(&mut self, number: u64, path: &Path) -> Result<(), FileError> {
+        let read = fold(&self.root, &self.lock, &self.catalogue, number, path)?;
+        if read.is_damaged || read.undefined > 0 {
+            let path = journal::set_aside(path)?;
+            self.damage.push(journal::damage(&path, &read));
+            self.has_lost = true;
+            return Ok(());
+        }
+        fs::remove_file(path).map_err(|source| FileError::Write { path: path.to_owned(), source })
+    }
+}
+
+/// What is damaged or cannot be read, which ends nothing.
+///
+/// # Errors
+/// Something cannot be written.
+fn unless_damage(result: Result<(), FileError>) -> Result<Option<FileError>, FileError> {
+    match result {
+        Ok(()) => Ok(None),
+        Err(error @ FileError::Write { .. }) => Err(error),
+        Err(error) => Ok(Some(error)),
     }
 }
 
@@ -217,28 +304,48 @@ fn define(segments: &[(u64, PathBuf)], catalogue: &mut Catalogue) -> Result<bool
     Ok(is_new)
 }
 
-/// The last segment that is in a table; 0 if there is none.
+/// The numbers of segments that were damaged.
+fn aside(root: &Path) -> Result<impl Iterator<Item = u64>, FileError> {
+    Ok(journal::damaged(root)?.into_iter().map(|(number, _)| number))
+}
+
+/// The last segment that is in a table; 0 if there is none. Manifests may be damaged, so that names tell it.
 fn last_folded(root: &Path) -> Result<u64, FileError> {
     let mut last = 0;
     for date in day::days(root)? {
-        last = last.max(day::tables(root, date)?.iter().map(|table| table.last).max().unwrap_or(0));
+        let present = day::present(&root.join(day::folder_name(date)))?;
+        last = present.iter().map(|table| table.last).fold(last, u64::max);
     }
     Ok(last)
 }
 
-/// The time of the last sample that is in a table.
-fn last_sample(root: &Path) -> Result<Option<u64>, FileError> {
-    for date in day::days(root)?.into_iter().rev() {
+/// The time of the last sample that is in a table, and is not behind `now_ns`. What is damaged is left out, and told.
+fn last_sample(root: &Path, now_ns: u64, damage: &mut Vec<FileError>) -> Result<Option<u64>, FileError> {
+    for date in day::days(root)?.into_iter().rev().filter(|date| *date <= day::day_of(now_ns)) {
         let mut last = None;
-        for table in day::tables(root, date)?.iter().filter(|table| table.stem == Level::Samples.stem()) {
-            let path = root.join(day::folder_name(date)).join(table.name());
-            last = last.max(TableReader::<SampleRow>::open(&path, day::VERSION)?.greatest("time_ns"));
+        let tables = day::tables(root, date);
+        // Its damage was found when it was cleaned.
+        let tables = tables.iter().flatten().filter(|table| table.stem == Level::Samples.stem());
+        for path in tables.map(|table| root.join(day::folder_name(date)).join(table.name())) {
+            match last_of(&path, now_ns) {
+                Ok(found) => last = last.max(found),
+                Err(error) => damage.extend(unless_damage(Err(error))?),
+            }
         }
         if last.is_some() {
             return Ok(last);
         }
     }
     Ok(None)
+}
+
+fn last_of(path: &Path, now_ns: u64) -> Result<Option<u64>, FileError> {
+    let mut rows = TableReader::<SampleRow>::open(path, day::VERSION)?;
+    let greatest = rows.greatest("time_ns");
+    if greatest.is_none_or(|greatest| greatest <= now_ns) {
+        return Ok(greatest);
+    }
+    rows.try_fold(None, |last: Option<u64>, row| Ok(last.max(Some(row?.time_ns).filter(|time_ns| *time_ns <= now_ns))))
 }
 
 /// Whether `root` is a folder that a monitor did not begin. A store that was being begun when its monitor was killed has its journal and

@@ -18,6 +18,14 @@ mod target;
 pub use naming::{Naming, foreign, named, real_path, take_name};
 pub use target::{Target, real};
 
+/// What stands between the name of a file or folder and some letters while it is unfinished.
+pub const UNFINISHED: &str = ".partial-";
+
+/// The name that an unfinished file or folder called `name` will have; that of a finished one is what it is.
+pub fn finished_name(name: &str) -> &str {
+    name.split(UNFINISHED).next().unwrap_or(name)
+}
+
 /// A file that is written under a temporary name beside its target and vanishes unless [`Self::commit`]ted. A target that is a device
 /// or a pipe is written into as it is.
 pub struct StagedFile {
@@ -238,7 +246,7 @@ fn folder_of(path: &Path) -> &Path {
 fn make_beside<R>(target: &Path, make: impl FnMut(&Path) -> io::Result<R>) -> io::Result<NamedTempFile<R>> {
     let name = target.file_name().ok_or_else(|| io::Error::other("this path has no name to write to"))?;
     // `make_in` adds no path to the errors of `make`, as the functions that make files and folders themselves do.
-    Builder::new().prefix(&format!("{}.partial-", name.to_string_lossy())).make_in(folder_of(target), make)
+    Builder::new().prefix(&format!("{}{UNFINISHED}", name.to_string_lossy())).make_in(folder_of(target), make)
 }
 
 #[cfg(test)]

@@ -263,7 +263,8 @@ pub fn survey(path: &Path) -> Result<Survey, String> {
 /// One of the two files cannot be read or written.
 pub fn write(from: &Path, survey: &Survey, part: Part, seed: u64, target: &Path) -> Result<(), String> {
     let failed = |error: &dyn fmt::Display| format!("{}: {error}", target.display());
-    let reader = WorkloadReader::open(from).map_err(|error| failed(&error))?;
+    // Errors of the reader name their file.
+    let reader = WorkloadReader::open(from).map_err(|error| error.to_string())?;
     let mut provenance = reader.facts().provenance.clone();
     let mut changed = survey.changed_into(part, seed);
     let mut writer = WorkloadWriter::create(target).map_err(|error| failed(&error))?;
@@ -277,7 +278,7 @@ pub fn write(from: &Path, survey: &Survey, part: Part, seed: u64, target: &Path)
     };
     let mut sorter = Sorter::in_folder(target.parent().unwrap_or(Path::new(".")));
     for vector in reader {
-        match changed.change(vector.map_err(|error| failed(&error))?) {
+        match changed.change(vector.map_err(|error| error.to_string())?) {
             Some(vector) if part.is_poisson() => sorter.push(vector).map_err(|error| failed(&error))?,
             Some(vector) => put(vector)?,
             None => {}

@@ -207,11 +207,12 @@ pub fn prepare_twin(experiment: &Path, folder: &Path) -> Result<(), String> {
 /// Copies a workload, and gives each connection a client of its own, and all of them one server.
 fn name_clients(from: &Path, to: &Path) -> Result<(), String> {
     let failed = |error: &dyn fmt::Display| format!("{}: {error}", to.display());
-    let reader = WorkloadReader::open(from).map_err(|error| failed(&error))?;
+    // Errors of the reader name their file.
+    let reader = WorkloadReader::open(from).map_err(|error| error.to_string())?;
     let facts = reader.facts().clone();
     let mut writer = WorkloadWriter::create(to).map_err(|error| failed(&error))?;
     for vector in reader {
-        let mut vector = vector.map_err(|error| failed(&error))?;
+        let mut vector = vector.map_err(|error| error.to_string())?;
         let client = u32::try_from(vector.id + 1).map_err(|error| failed(&error))?;
         vector.ends.initiator.host = Some(Host::Number(client));
         vector.ends.acceptor.host = Some(Host::Number(0));

@@ -242,6 +242,31 @@ fn connections_beyond_the_bound_wait() {
 }
 
 #[test]
+fn clients_that_do_not_read_lose_their_places() {
+    let place = Place::new();
+    let server = place.serve();
+    let address = server.address();
+    let request = format!("GET /vendor/uPlot.js HTTP/1.1\r\nhost: {address}\r\n\r\n");
+    let held: Vec<TcpStream> = (0..MOST_CONNECTIONS)
+        .map(|_| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.set_nonblocking(true).unwrap();
+            // As many as there is room for.
+            while stream.write_all(request.as_bytes()).is_ok() {}
+            stream
+        })
+        .collect();
+    let mut waiting = TcpStream::connect(address).unwrap();
+    write!(waiting, "HEAD / HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").unwrap();
+    // Long enough for a busy host; without an end of what stalls it is never answered.
+    waiting.set_read_timeout(Some(std::time::Duration::from_secs(120))).unwrap();
+    let mut byte = [0];
+    std::io::Read::read_exact(&mut waiting, &mut byte).unwrap();
+    assert_eq!(&byte, b"H");
+    drop(held);
+}
+
+#[test]
 fn it_ends_and_gives_the_port_back() {
     let place = Place::new();
     let server = place.serve();

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use flowloom::UNFINISHED;
 use flowloom::live::host::orphans::orphans;
 use serde::Serialize;
 
@@ -16,8 +17,7 @@ const WORKER: &str = "live-worker";
 /// The subcommand of those that keep programs of the user's.
 const GUEST: &str = "live-guest";
 
-/// Letters and digits after the word that marks names of unfinished files and folders.
-const MARK: &str = ".partial-";
+/// Letters and digits after [`UNFINISHED`] in the names of unfinished files and folders.
 const MARK_LETTERS: usize = 6;
 
 /// What files of runs end in.
@@ -145,7 +145,7 @@ fn any_in_use(folders: &[PathBuf]) -> bool {
 }
 
 fn is_unfinished(name: &str) -> bool {
-    name.rsplit_once(MARK).is_some_and(|(name, letters)| {
+    name.rsplit_once(UNFINISHED).is_some_and(|(name, letters)| {
         !name.is_empty() && letters.len() == MARK_LETTERS && letters.bytes().all(|byte| byte.is_ascii_alphanumeric())
     })
 }
