@@ -140,7 +140,6 @@ fn a_mark_counts_at_the_queue_that_set_it() {
     let fast = LinkConfig { queue: codel, ..link("50mbit", ms(1), 1_000) };
     for (before, bottleneck, are_its) in [(&slow, &fast, false), (&fast, &slow, true)] {
         let mut config = tandem(before, bottleneck, &link("100mbit", ms(1), 1_000));
-        config.sojourns = true;
         config.classes[0].tcp.ecn = EcnEcho::EachMark;
         let (_, log) = simulate(&[exchange(1, at(0), 2_000_000, 1)], &config);
         let marked: u64 = log.sojourns.iter().map(|bin| bin.marked).sum();
