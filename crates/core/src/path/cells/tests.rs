@@ -144,9 +144,10 @@ fn shares_keep_the_buffer_as_it_is() {
 
 #[test]
 fn a_circuit_that_wants_less_leaves_the_rest_to_others() {
-    // 3 circuits; two bring one cell in 8 ms, 53 kbit/s. What is left, 318 kbit/s, is the third's: a cell in 4/3 ms from 8 ms on.
+    // 3 circuits; two bring one cell in 8 ms, 53 kbit/s. What is left, 318 kbit/s, is the third's: a cell in 4/3 ms from 8 ms to 16 ms.
+    // A third of the line for each would end 4 ms later, and cells that are not held back do not find room.
     let abr = Abr { every: Duration::from_millis(8), rate: rate(424_000) };
-    let params = CellParams { abr: Some(abr), ..params() };
+    let params = CellParams { abr: Some(abr), room: Some(2), ..params() };
     let mut link = link(params);
     for (tenths, flow, cells) in [(0, 1, 20), (1, 2, 1), (1, 3, 1)] {
         link.offer(at(tenths), packet(flow, flow, cells)).unwrap();
@@ -157,8 +158,10 @@ fn a_circuit_that_wants_less_leaves_the_rest_to_others() {
     link.handle_timeout(at(1_000));
     let fates = said(&mut link);
     assert_eq!(fates.iter().map(|(tag, _)| *tag).collect::<Vec<_>>(), [2, 3, 1]);
-    // Cells 1 to 8 came at 0 to 7 ms, the ninth at 8 ms, ten more each 4/3 ms; the last came at 8 + 11 * 4/3 ms to an idle line.
-    assert_eq!(fates[2], (1, Ok(236)));
+    // Cells 1 to 9 came at 0 to 8 ms, six more each 4/3 ms, the last five each ms, from 17 ms to 21 ms.
+    assert_eq!(fates[2], (1, Ok(220)));
+    link.end_statistics(at(1_000));
+    assert_eq!(link.statistics().cells().unwrap().lost(), 0);
     assert_eq!(link.statistics().max().packets, 3);
 }
 
