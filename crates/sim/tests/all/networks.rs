@@ -143,8 +143,7 @@ fn a_mark_counts_at_the_queue_that_set_it() {
         config.classes[0].tcp.ecn = EcnEcho::EachMark;
         let (_, log) = simulate(&[exchange(1, at(0), 2_000_000, 1)], &config);
         let marked: u64 = log.sojourns.iter().map(|bin| bin.marked).sum();
-        assert_eq!(marked > 10, are_its, "{marked}");
-        assert!(are_its || marked == 0, "{marked}");
+        assert_eq!(marked > 0, are_its, "{marked}");
     }
 }
 
