@@ -30,7 +30,6 @@
 //! | `writes` | pauses of programs inside data units, and what only looks like one |
 //! | `losses` | SYNs that are sent again, and losses at their places |
 //! | `multiplexing`, `reproduction` | the study of virtual circuits of 1992; as `docs/evidence/reproductions/caceres-1992.md` |
-//! | `discards` | transfers over cells: tail drop, partial and early discard, pacing |
 //! | `aikat` | the study of structure, round-trip times and windows of 2010, as `docs/evidence/reproductions/aikat-2010.md` |
 //! | `parity` | the simulator beside the kernel, cell by cell |
 //! | `references` | the workloads `campus-2008` and `enterprise-2006` |
@@ -47,7 +46,6 @@ mod cubic;
 mod dctcp;
 mod delay;
 mod dependence;
-mod discards;
 mod draws;
 mod efficiency;
 mod figure;
@@ -89,7 +87,7 @@ use check::{Effort, Row};
 pub const REFERENCES: &str = "references";
 
 /// The names of all groups of checks of the simulator and of statistics, for selecting some.
-pub const GROUPS: [&str; 30] = [
+pub const GROUPS: [&str; 29] = [
     "transcripts",
     "queueing",
     "sojourn",
@@ -114,7 +112,6 @@ pub const GROUPS: [&str; 30] = [
     "cell-queue",
     "satellite",
     "multiplexing",
-    "discards",
     "structure",
     "first-flight",
     "losses",
@@ -149,7 +146,6 @@ pub fn rows(group: &str, effort: Effort) -> Vec<Row> {
         "cell-queue" => cell_queue::rows(effort),
         "satellite" => satellite::rows(effort),
         "multiplexing" => multiplexing::rows(effort),
-        "discards" => discards::rows(effort),
         "structure" => aikat::rows(effort),
         "first-flight" => first_flight::rows(effort),
         "losses" => losses::rows(effort),
