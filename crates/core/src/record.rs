@@ -213,13 +213,19 @@ pub enum DropReason {
     Early,
     /// It waited and was pushed out of a full queue, to make room for another.
     Overflow,
+    /// Its cells came behind a packet of their circuit whose end was lost, and count as a part of that.
+    Spoilt,
 }
 
 impl DropReason {
     /// Whether a queue dropped it, so that it was offered to a link.
     pub const fn is_at_queue(self) -> bool {
         match self {
-            DropReason::QueueFull | DropReason::Policed | DropReason::Early | DropReason::Overflow => true,
+            DropReason::QueueFull
+            | DropReason::Policed
+            | DropReason::Early
+            | DropReason::Overflow
+            | DropReason::Spoilt => true,
             DropReason::Loss => false,
         }
     }

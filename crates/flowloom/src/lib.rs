@@ -79,8 +79,9 @@ pub mod workload;
 pub use flowloom_core::extract::Missing;
 pub use flowloom_core::{time, units};
 pub use flowloom_store::capture::Truncation;
-pub use flowloom_store::running::{Observation, may_request_stop, observe, request_stop, running_in};
 /// Runs while they go on: what they say of themselves, and how they are stopped.
+pub use flowloom_store::running::{Observation, may_request_stop, observe, request_stop, running_in};
+/// What is in the name of a file or folder while it is unfinished.
 pub use flowloom_store::staged::UNFINISHED;
 /// The crates below: for clients that show more of results, or drive more of the lab, than these functions do.
 pub use {

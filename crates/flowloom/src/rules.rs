@@ -157,7 +157,7 @@ impl Rules for Spanned<Written> {
         })?;
         let statistic = match &written.statistic {
             Some(text) => text.get_ref().parse().map_err(|what: String| Wrong::new(text, what))?,
-            None if metric.is_series() => Statistic::Mean,
+            None if metric.is_of_means() => Statistic::Mean,
             None => Statistic::Quantile(0.5),
         };
         let mut demands = Vec::new();

@@ -300,8 +300,8 @@ pub enum Warning {
     DeepLimit {
         /// The queue, in words.
         queue: String,
-        /// How long the link takes to send a full queue.
-        time: Duration,
+        /// How long the link takes to send a full queue; `None` if it has no limit.
+        time: Option<Duration>,
     },
     /// Waits of another tool's vectors contain a transit that the vectors do not tell (methods A.5.10).
     WaitsNotCorrected {
@@ -391,9 +391,12 @@ const DISK_FULL: &str =
     "the disk is full: the run ended, and what was recorded until then was completed with room kept back for it";
 
 /// What [`Warning::DeepLimit`] says.
-fn deep_limit(queue: &str, time: Duration) -> String {
-    let time = Unit::Time.show(time.as_nanos() as f64);
-    format!("the queue of the bottleneck may fill, and its limit ({queue}) allows {time} of traffic")
+fn deep_limit(queue: &str, time: Option<Duration>) -> String {
+    let allows = time.map_or_else(
+        || format!("it has no limit ({queue})"),
+        |time| format!("its limit ({queue}) allows {} of traffic", Unit::Time.show(time.as_nanos() as f64)),
+    );
+    format!("the queue of the bottleneck may fill, and {allows}")
 }
 
 /// Where the first of several malformed flow messages is, and what is wrong with it.

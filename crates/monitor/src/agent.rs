@@ -20,6 +20,20 @@ const LOOK_AGAIN_NS: u64 = 600 * 1_000_000_000;
 /// An answer may always take so long.
 const LEAST_LIMIT_NS: u64 = 60 * 1_000_000_000;
 
+/// A question takes no longer than this: two addresses, eleven times each, a minute for each time (`docs/reference/registry.md`).
+const LONGEST_QUESTION_NS: u64 = 2 * 11 * 60 * 1_000_000_000;
+
+/// The last question of an answer is asked within this time.
+const fn limit_ns(interval_ns: u64) -> u64 {
+    let limit = interval_ns.saturating_mul(10);
+    if limit > LEAST_LIMIT_NS { limit } else { LEAST_LIMIT_NS }
+}
+
+/// No sample of a target with this interval is longer: from the beginning of an answer to the end of the next one.
+pub(crate) const fn longest_span_ns(interval_ns: u64) -> u64 {
+    limit_ns(interval_ns).saturating_add(LONGEST_QUESTION_NS).saturating_mul(2).saturating_add(interval_ns)
+}
+
 /// Bits per second that a port may carry whose agent says only that they are more than 2^32: so that a counter that can have wrapped
 /// several times is not taken for one that did not.
 const FASTEST: u64 = 100_000_000_000;
@@ -96,7 +110,7 @@ impl Agent {
     /// The same, of which answers have ten intervals of this length to come to an end, or a minute.
     #[must_use]
     pub fn with_interval(self, interval_ns: u64) -> Agent {
-        Agent { limit_ns: interval_ns.saturating_mul(10).max(LEAST_LIMIT_NS), ..self }
+        Agent { limit_ns: limit_ns(interval_ns), ..self }
     }
 
     /// The same, that asks nothing any longer when `bell` has rung.

@@ -20,7 +20,7 @@ use crate::registry::{Alert, matches};
 /// Actions that run at the same time, at most.
 const MOST_RUNNING: usize = 8;
 
-/// Actions that wait for others, at most. The oldest are told as failed when there are more.
+/// Actions that wait for others, at most. The oldest are reported as failed when there are more.
 const MOST_WAITING: usize = 256;
 
 /// An action that takes longer is ended.
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cleared_is_told_after_it_was_raised() {
+    fn cleared_comes_after_raised() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("said");
         // Raising takes longer than clearing.

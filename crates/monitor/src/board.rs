@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use flowloom_store::monitor::{Kind, MILLIONTHS, Reason, SampleRow, Series};
+use flowloom_store::monitor::{GapRow, Kind, MILLIONTHS, Reason, SampleRow, Series};
 
 use crate::metric::{MetricKind, Metrics, Number, PrometheusText};
 use crate::registry::Registry;
-use crate::target::{ANSWERS, OWN};
+use crate::target::speaks_for_target;
 
 /// Shared by the monitor and those who look at it.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +47,8 @@ struct SeriesState {
     last: Option<u128>,
     /// What was counted since the monitor began.
     total: u64,
+    /// Why its rate was unknown last, and until when.
+    unknown: Option<(Reason, u64)>,
 }
 
 /// A count of a target.
@@ -78,7 +80,7 @@ impl Board {
     }
 
     pub(crate) fn defined(&self, series: &Arc<Series>) {
-        let state = SeriesState { series: Arc::clone(series), last: None, total: 0 };
+        let state = SeriesState { series: Arc::clone(series), last: None, total: 0, unknown: None };
         let mut board = self.lock();
         if board.series.insert(series.id, state).is_none() {
             board.of_targets.entry(series.target.clone()).or_default().push(series.id);
@@ -98,14 +100,17 @@ impl Board {
 
     /// The rate of a series is unknown for a while, but for what it counted in all, if that is known. A gap of its answers is one of all
     /// series of a target.
-    pub(crate) fn gap(&self, id: u32, reason: Reason, amount: Option<u64>) {
+    pub(crate) fn gap(&self, gap: &GapRow) {
         let mut board = self.lock();
         let State { series, of_targets, gaps, .. } = &mut *board;
-        *gaps.entry(reason).or_default() += 1;
-        let Some(state) = series.get_mut(&id) else { return };
+        let Some(state) = series.get_mut(&gap.series) else { return };
+        // What lasts is recorded in parts, each of which begins where the one before ended.
+        if state.unknown.replace((gap.reason, gap.end_ns)) != Some((gap.reason, gap.start_ns)) {
+            *gaps.entry(gap.reason).or_default() += 1;
+        }
         state.last = None;
-        state.total = state.total.wrapping_add(amount.unwrap_or(0));
-        if is_of_answers(&state.series) {
+        state.total = state.total.wrapping_add(gap.amount.unwrap_or(0));
+        if speaks_for_target(&state.series) {
             for id in of_targets.get(&state.series.target).into_iter().flatten() {
                 if let Some(state) = series.get_mut(id) {
                     state.last = None;
@@ -165,11 +170,6 @@ impl Board {
     }
 }
 
-/// Whether the series is that of the answers of a target.
-fn is_of_answers(series: &Series) -> bool {
-    series.port.is_empty() && series.counter == OWN[ANSWERS as usize].0
-}
-
 fn labels(series: &Series) -> [(&str, &str); 4] {
     [("target", &series.target), ("port", &series.port), ("counter", &series.counter), ("unit", &series.unit)]
 }
@@ -192,11 +192,13 @@ mod tests {
         let second = 1_000_000_000;
         board.sampled(10 * second, second, &[(0, 5), (2, 100), (3, 7)]);
         assert!(board.prometheus().contains("flowloom_rate{target=\"core\",port=\"p\",counter=\"in\",unit=\"x\"} 100"));
-        board.gap(0, Reason::NoAnswer, None);
+        let gap =
+            |series, amount| GapRow { series, start_ns: 10 * second, end_ns: 11 * second, amount, ..GapRow::default() };
+        board.gap(&gap(0, None));
         let text = board.prometheus();
         assert!(!text.contains("flowloom_rate{") && !text.contains("flowloom_value{"), "{text}");
         // It went on counting.
-        board.gap(2, Reason::NoAnswer, Some(40));
+        board.gap(&gap(2, Some(40)));
         let text = board.prometheus();
         assert!(
             text.contains("flowloom_counted_total{target=\"core\",port=\"p\",counter=\"in\",unit=\"x\"} 140"),
@@ -226,8 +228,14 @@ mod tests {
         assert!(text.contains(&format!("\nflowloom_rate{{{labels}}} 2.5\n")), "{text}");
         assert!(text.contains(&format!("\nflowloom_counted_total{{{labels}}} 5\n")), "{text}");
         assert!(text.contains("\nflowloom_target_up{target=\"core\"} 1\n"), "{text}");
-        board.gap(3, Reason::Restart, None);
+        let gap = |start_ns, end_ns, reason| GapRow { series: 3, start_ns, end_ns, reason, amount: None };
+        board.gap(&gap(10, 20, Reason::Restart));
         let text = board.prometheus();
         assert!(text.contains("flowloom_gaps_total{reason=\"restart\"} 1\n") && !text.contains("flowloom_rate{"));
+        // Of an absence that is recorded in parts, one counts; then another.
+        for (from, to) in [(20, 30), (30, 50), (50, 90), (95, 99)] {
+            board.gap(&gap(from, to, Reason::Absent));
+        }
+        assert!(board.prometheus().contains("flowloom_gaps_total{reason=\"absent\"} 2\n"));
     }
 }

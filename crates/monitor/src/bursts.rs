@@ -136,7 +136,9 @@ mod tests {
         let (start_ns, end_ns) = (start_ns * S, end_ns * S);
         let covered_ns = end_ns - start_ns;
         let integral = u128::from(rate * covered_ns / S);
-        Step { start_ns, end_ns, row_ns: 0, row: LevelRow { integral, covered_ns, samples: 1, ..LevelRow::default() } }
+        let (least, most) = (rate.into(), rate.into());
+        let row = LevelRow { least, most, integral, covered_ns, samples: 1, ..LevelRow::default() };
+        Step { start_ns, end_ns, row_ns: 0, row }
     }
 
     #[test]

@@ -23,7 +23,31 @@ impl Moment {
     pub fn since(&self, earlier: &Moment) -> u64 {
         self.monotonic_ns.saturating_sub(earlier.monotonic_ns)
     }
+
+    /// This moment as the next one of a series, behind `before`, and the nanoseconds between both: a sample that ends at it begins where
+    /// the one before ended. The two clocks are read one after the other and do not run alike, so the real time gives way to
+    /// CLOCK_MONOTONIC where they differ by more than a thousandth of the time that passed, and takes up the rest behind later moments.
+    /// If it was set by more than two seconds, it is followed at once: then that one sample overlaps with others, or leaves a hole.
+    #[must_use]
+    pub(crate) fn following(self, before: &Moment) -> (Moment, u64) {
+        let elapsed = self.since(before);
+        if elapsed == 0 {
+            return (self, 0);
+        }
+        let (expected, slack) = (before.wall_ns.saturating_add(elapsed), elapsed / SLEW);
+        if self.wall_ns.abs_diff(expected) > STEP_NS.max(slack) {
+            return (self, elapsed);
+        }
+        let wall_ns = self.wall_ns.clamp(expected - slack, expected.saturating_add(slack));
+        (Moment { wall_ns, ..self }, wall_ns - before.wall_ns)
+    }
 }
+
+/// CLOCK_REALTIME is taken to be set if it is off by more than this, in nanoseconds: more than a leap second.
+const STEP_NS: u64 = 2 * 1_000_000_000;
+
+/// A span may differ from that of CLOCK_MONOTONIC by one part of so many: twice what the kernel slews at most.
+const SLEW: u64 = 1_000;
 
 /// A difference between the clocks that is a jump, in nanoseconds. A clock that is adjusted takes hours for as much.
 const JUMP_NS: u64 = 60 * 1_000_000_000;

@@ -7,7 +7,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 
 use flowloom_store::FileError;
-use flowloom_store::monitor::{Batch, GapRow, Maintainer, MonitorWriter, Reason, Retention, Series, WriterOptions};
+use flowloom_store::monitor::{
+    Batch, GapRow, Maintainer, MonitorWriter, Reason, Retention, Series, TickError, WriterOptions,
+};
 
 use crate::agent::{self, Agent};
 use crate::board::Board;
@@ -37,7 +39,7 @@ const GRACE_NS: u64 = 1_000_000_000;
 /// How often tables are merged and old ones deleted.
 const MAINTENANCE_NS: u64 = 300 * 1_000_000_000;
 
-/// Nothing is deleted before the clock of the host has run without a jump for so long: one that is ahead would make everything old.
+/// Nothing is deleted before the clock of the host has run without a jump for so long: one that is ahead would make all tables look expired.
 const STEADY_NS: u64 = 3_600 * 1_000_000_000;
 
 /// The same where the last sample of the store is older than this: either nobody recorded, or the clock is ahead.
@@ -88,7 +90,7 @@ pub enum Report<'a> {
     },
     /// Something was not written.
     Lost(&'a FileError),
-    /// Something in the store is damaged or cannot be merged or deleted. The rest goes on.
+    /// Something in the store is damaged, or cannot be folded, merged or deleted. Nothing is lost but what is damaged, and the rest goes on.
     Store(&'a FileError),
     /// A threshold was passed, or is no longer.
     Alert(&'a crate::alert::Raised),
@@ -218,7 +220,7 @@ pub fn run(
                 let schedule = Schedule { target: number, interval_ns, first_ns: begun.monotonic_ns + phase };
                 let (sender, bell, counters) = (sender.clone(), bell.clone(), target.counter.clone());
                 let thread = thread::Builder::new().name(target.name.clone()).stack_size(STACK);
-                // Nobody waits for the end of one that waits for an answer.
+                // The thread is detached: it may still wait for an answer when the monitor ends.
                 thread.spawn(move || follow(source, &counters, schedule, &sender, &bell))?;
             }
             let upkeep = Upkeep {
@@ -404,8 +406,10 @@ struct Hub<'a> {
     targets: Vec<Followed>,
     alerts: crate::alert::Alerts,
     synced_ns: u64,
-    /// What was told last of why nothing is written, until something is.
+    /// Why nothing is written, as it was reported last, until something is.
     told: Option<String>,
+    /// Why something cannot be folded, as it was reported last.
+    waiting: Option<String>,
 }
 
 impl<'a> Hub<'a> {
@@ -425,7 +429,7 @@ impl<'a> Hub<'a> {
         let targets = targets.collect();
         board.begin(registry);
         let alerts = crate::alert::Alerts::new(&registry.alert);
-        Hub { writer, board, targets, alerts, synced_ns: 0, told: None }
+        Hub { writer, board, targets, alerts, synced_ns: 0, told: None, waiting: None }
     }
 
     /// Works until all targets have ended, or the bell rang and some still wait for an answer.
@@ -440,11 +444,7 @@ impl<'a> Hub<'a> {
                 end_ns = end_ns.min(Moment::now().monotonic_ns + GRACE_NS);
             }
             match receiver.recv_timeout(std::time::Duration::from_nanos(SYNC_NS)) {
-                Ok(Message::Found(found)) => self.found(found, observer),
-                Ok(Message::Ended(target, events)) => {
-                    events.into_iter().for_each(|event| self.record(target, event, observer));
-                }
-                Ok(Message::Unmaintained(error)) => observer(&Report::Store(&error)),
+                Ok(message) => self.take(message, observer),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -452,23 +452,51 @@ impl<'a> Hub<'a> {
             let now = Moment::now();
             if now.monotonic_ns >= self.synced_ns + SYNC_NS {
                 self.synced_ns = now.monotonic_ns;
-                let written = self.writer.sync().and_then(|()| self.writer.tick(now.wall_ns));
-                self.tell_failed(written.err(), observer);
+                let synced = self.writer.sync().map_err(TickError::Unwritten);
+                match synced.and_then(|()| self.writer.tick(now.wall_ns)) {
+                    Ok(()) => {}
+                    Err(TickError::Unwritten(error)) => self.tell_failed(&error, observer),
+                    Err(TickError::Unfolded(error)) => self.tell_waiting(&error, observer),
+                }
                 self.tell_damage(observer);
             }
+        }
+        // Answers that came in time are recorded, however long the disk takes.
+        while let Ok(message) = receiver.try_recv() {
+            self.take(message, observer);
         }
         self.alerts.end(&mut |alert, problem| observer(&Report::ActionFailed { alert, problem }));
         let caught_up = (0..self.targets.len()).try_for_each(|target| self.catch_up(target));
         let rotated = self.writer.rotate(Moment::now().wall_ns);
         self.tell_damage(observer);
         self.board.end();
-        match caught_up.and(rotated) {
+        caught_up?;
+        match rotated {
             // What belongs where something is damaged stays in the journal.
-            Err(error @ FileError::Write { .. }) => Err(error),
-            other => {
-                self.tell_failed(other.err(), observer);
+            Err(TickError::Unfolded(error)) if !matches!(error, FileError::Write { .. }) => {
+                self.tell_waiting(&error, observer);
                 Ok(())
             }
+            other => other.map_err(FileError::from),
+        }
+    }
+
+    fn take(&mut self, message: Message, observer: Observer<'_>) {
+        match message {
+            Message::Found(found) => self.found(found, observer),
+            Message::Ended(target, events) => {
+                events.into_iter().for_each(|event| self.record(target, event, observer));
+            }
+            Message::Unmaintained(error) => observer(&Report::Store(&error)),
+        }
+    }
+
+    /// Reports what cannot be folded, once: nothing is lost, it waits in the journal.
+    fn tell_waiting(&mut self, error: &FileError, observer: Observer<'_>) {
+        let text = error.to_string();
+        if self.waiting.as_ref() != Some(&text) {
+            observer(&Report::Store(error));
+            self.waiting = Some(text);
         }
     }
 
@@ -480,11 +508,10 @@ impl<'a> Hub<'a> {
     }
 
     /// Tells why nothing is written, once until something is.
-    fn tell_failed(&mut self, failed: Option<FileError>, observer: Observer<'_>) {
-        let Some(error) = failed else { return };
+    fn tell_failed(&mut self, error: &FileError, observer: Observer<'_>) {
         let text = error.to_string();
         if self.told.as_ref() != Some(&text) {
-            observer(&Report::Lost(&error));
+            observer(&Report::Lost(error));
             self.told = Some(text);
         }
     }
@@ -524,7 +551,7 @@ impl<'a> Hub<'a> {
                     let known = lost.take().unwrap_or_else(|| time.clone());
                     *lost = Some(known.start.min(time.start)..known.end.max(time.end));
                 }
-                self.tell_failed(Some(error), observer);
+                self.tell_failed(&error, observer);
             }
         }
     }
@@ -555,10 +582,11 @@ impl<'a> Hub<'a> {
                 let caught_up = self.catch_up(target);
                 let of_target = &self.targets[target];
                 let Some(series) = of_target.series.get(series as usize).copied().flatten() else { return caught_up };
-                self.board.gap(series, reason, amount);
+                let gap = GapRow { series, start_ns, end_ns, reason, amount };
+                self.board.gap(&gap);
                 self.alerts.gap(series);
                 caught_up?;
-                self.writer.gap(GapRow { series, start_ns, end_ns, reason, amount })
+                self.writer.gap(gap)
             }
         }
     }
@@ -623,5 +651,38 @@ mod tests {
         for (last, expected) in [(None, STEADY_NS), (Some(10 * DAY), STEADY_NS), (Some(8 * DAY), LONG_STEADY_NS)] {
             assert_eq!(steady_after(last, 10 * DAY + 5), expected, "{last:?}");
         }
+    }
+
+    #[test]
+    fn what_waits_at_the_end_is_recorded() {
+        const TARGETS: usize = 150;
+        let folder = tempfile::tempdir().unwrap();
+        let text: String =
+            (0..TARGETS).map(|number| format!("[[target]]\nname = \"t{number}\"\nkind = \"local\"\n")).collect();
+        let registry: Registry = toml::from_str(&text).unwrap();
+        let writer = MonitorWriter::open(folder.path(), WriterOptions::default(), 0).unwrap();
+        let (sender, receiver) = sync_channel(WAITING);
+        for target in 0..TARGETS {
+            let mut tracker = Tracker::new(Vec::new());
+            let at =
+                |second: u64| Moment { monotonic_ns: second * 1_000_000_000, wall_ns: DAY + second * 1_000_000_000 };
+            for second in [1, 2] {
+                let (asked, received) = (at(second), at(second));
+                tracker.answered(crate::target::Answer { asked, received, ..Default::default() });
+            }
+            let events = tracker.take();
+            sender.send(Message::Found(Found { target, events, state: Ok(0), late: 0, unread: 0 })).unwrap();
+        }
+        // The bell has rung, a target still waits for an answer, and who hears of each answer takes longer than all may.
+        let bell = Bell::default();
+        bell.ring();
+        let mut heard = 0;
+        let mut observe = |report: &Report<'_>| {
+            heard += usize::from(matches!(report, Report::Answers { .. }));
+            Bell::default().wait_until(Moment::now().monotonic_ns + 2 * GRACE_NS / TARGETS as u64);
+        };
+        Hub::new(&registry, writer, &Board::default()).run(&receiver, &bell, &mut observe).unwrap();
+        assert_eq!(heard, TARGETS);
+        drop(sender);
     }
 }

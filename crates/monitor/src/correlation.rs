@@ -68,7 +68,7 @@ impl Archive {
 
 /// The means of bins, by the numbers of the bins.
 fn numbered<'a>(bins: impl Iterator<Item = (u64, &'a LevelRow)>, width_ns: u64) -> Vec<(i64, f64)> {
-    bins.map(|(start, row)| ((start / width_ns) as i64, row.integral as f64 / row.covered_ns as f64)).collect()
+    bins.map(|(start, row)| ((start / width_ns) as i64, row.mean_units())).collect()
 }
 
 fn correlated(one: &[(i64, f64)], other: &[(i64, f64)], width_ns: u64, most: i64) -> Correlation {
@@ -109,7 +109,10 @@ mod tests {
     use super::*;
 
     fn bins(values: &[(u64, u64)]) -> Vec<(i64, f64)> {
-        let row = |mean: u64| LevelRow { integral: mean.into(), covered_ns: 1, samples: 1, ..LevelRow::default() };
+        let row = |mean: u64| {
+            let (least, most) = (u128::from(mean) * 1_000_000, u128::from(mean) * 1_000_000);
+            LevelRow { least, most, integral: mean.into(), covered_ns: 1, samples: 1, ..LevelRow::default() }
+        };
         let rows: Vec<(u64, LevelRow)> = values.iter().map(|(number, value)| (number * 60, row(*value))).collect();
         numbered(rows.iter().map(|(start, row)| (*start, row)), 60)
     }

@@ -32,6 +32,7 @@ mod bursts;
 mod clock;
 mod collector;
 mod correlation;
+mod doubt;
 mod held;
 mod http;
 mod idle;

@@ -14,9 +14,10 @@ use flowloom_store::FileError;
 use flowloom_store::monitor::{GapRow, Kind, Level, LevelRow, MonitorReader, Piece, Reason, SECOND, Series, Wanted};
 use serde::Serialize;
 
+use crate::agent::longest_span_ns;
 use crate::registry::matches;
 use crate::steps::{Bins, Grid, Step};
-use crate::target::{ANSWERS, OWN};
+use crate::target::speaks_for_target;
 
 /// Points of an answer at most, and intervals of a percentile.
 pub const MOST_POINTS: usize = 100_000;
@@ -40,7 +41,7 @@ pub struct Query {
     /// Points of each series, at most.
     pub points: usize,
     /// The width of the intervals whose means the percentile is of, in nanoseconds; `None` for that of the rows that the points are made
-    /// of, or of the samples where they are wider, which costs nothing. At least a 100,000th of the period.
+    /// of, or of the samples where they are wider, which costs nothing. At least a 100,000th of the period, at most all of it.
     pub percentile_ns: Option<u64>,
 }
 
@@ -97,7 +98,8 @@ impl Point {
 
     /// The mean in units (per second): of rare events it may be less than a millionth.
     pub fn mean_units(&self) -> f64 {
-        self.integral as f64 / self.covered_ns.max(1) as f64
+        let Point { least, most, integral, covered_ns, .. } = *self;
+        LevelRow { least, most, integral, covered_ns, ..LevelRow::default() }.mean_units()
     }
 
     /// What was counted in the time that is known.
@@ -189,14 +191,14 @@ impl Archive {
         self.reader.days()
     }
 
-    /// The time that `series` have something of, to the hour; `None` if there is nothing. It looks at the first and the last day.
+    /// The time that `series` have something of, to the hour; `None` if there is nothing. It looks at the first and the last day that can
+    /// be read.
     ///
     /// # Errors
-    /// The store is damaged or cannot be read.
+    /// No day can be read.
     pub fn extent(&self, series: &[Series]) -> Result<Option<Range<u64>>, FileError> {
         let wanted: Vec<Wanted> = series.iter().map(Wanted::from).collect();
         let days = self.days()?;
-        let (first, last) = (days.first().copied().unwrap_or(0), days.last().copied().unwrap_or(0));
         let mut found: Option<Range<u64>> = None;
         let mut take = |piece: Piece| {
             let start =
@@ -205,9 +207,11 @@ impl Archive {
             let end = piece.at_ns + piece.width_ns.max(1);
             found = Some(found.take().map_or(start..end, |known| known.start.min(start)..known.end.max(end)));
         };
-        let coarse = Level::Hours.width_ns();
-        self.reader.read(&wanted, first..first.saturating_add(DAY_NS), coarse, &mut take)?;
-        self.reader.read(&wanted, last..i64::MAX as u64, coarse, &mut take)?;
+        let mut read = |period| self.reader.read(&wanted, period, 0, Level::Hours.width_ns(), &mut take);
+        let of_day = |day: u64| day..day.saturating_add(DAY_NS);
+        first_good(days.iter().map(|day| of_day(*day)), &mut read)?;
+        first_good(days.iter().rev().map(|day| of_day(*day)), &mut read)?;
+        read(days.last().map_or(0, |last| of_day(*last).end)..i64::MAX as u64)?;
         Ok(found)
     }
 
@@ -266,7 +270,7 @@ impl Archive {
         let wanted: Vec<Wanted> = series.iter().map(Wanted::from).collect();
         let place: BTreeMap<u32, usize> = series.iter().enumerate().map(|(place, series)| (series.id, place)).collect();
         // A sample that begins in the period may end behind it.
-        let longest = series.iter().map(|series| series.interval_ns).max().unwrap_or(0);
+        let longest = longest_span_ns(series.iter().map(|series| series.interval_ns).max().unwrap_or(0));
         let level = level_ns.max(1);
         let inner = period.start.next_multiple_of(level)..period.end / level * level;
         let parts = match level_ns == 0 || inner.is_empty() {
@@ -277,8 +281,7 @@ impl Archive {
             if part.is_empty() {
                 continue;
             }
-            let wide = part.start..part.end.saturating_add(longest.saturating_mul(2));
-            self.reader.read(&wanted, wide, level_ns, &mut |piece| {
+            self.reader.read(&wanted, part.clone(), longest, level_ns, &mut |piece| {
                 let step = Step::of(&piece).and_then(|step| step.within(&part));
                 if let Some((place, step)) = place.get(&piece.row.series).zip(step) {
                     pass(*place, step);
@@ -294,8 +297,7 @@ impl Archive {
             Some(known) => known,
             None => {
                 let mut found: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-                let is_whole = |one: &Series| one.port.is_empty() && one.counter == OWN[ANSWERS as usize].0;
-                for series in self.reader.series()?.into_iter().filter(is_whole) {
+                for series in self.reader.series()?.into_iter().filter(speaks_for_target) {
                     found.entry(series.target).or_default().push(series.id);
                 }
                 self.targets.get_or_init(|| found)
@@ -316,6 +318,24 @@ impl Archive {
         };
         Ok(series.iter().zip(&targets).map(of).collect())
     }
+}
+
+/// Reads the first of some periods that can be read.
+///
+/// # Errors
+/// There are some, and none can be read.
+fn first_good(
+    periods: impl Iterator<Item = Range<u64>>,
+    read: &mut dyn FnMut(Range<u64>) -> Result<(), FileError>,
+) -> Result<(), FileError> {
+    let mut failed = Ok(());
+    for period in periods {
+        failed = read(period);
+        if failed.is_ok() {
+            break;
+        }
+    }
+    failed
 }
 
 /// The bins of the points of a query, where the widest rows are `row_ns` wide: whole rows of the coarsest level that fits.
@@ -398,6 +418,8 @@ impl View {
         };
         let asked = query.percentile_ns.unwrap_or(level_ns.max(interval_ns));
         let whole_rows = if query.percentile_ns.is_none() { level_ns.max(row_ns) } else { row_ns };
+        // An interval that is longer than the period has no more of it.
+        let asked = asked.min(length.next_multiple_of(level_ns.max(1)));
         let percentile_ns = asked.max(length.div_ceil(MOST_POINTS as u64)).max(1).next_multiple_of(whole_rows.max(1));
         let of_intervals = Grid { width_ns: percentile_ns, phase_ns: 0 };
         View {
@@ -440,7 +462,15 @@ impl View {
         let from_ns = self.period.start;
         let points: Vec<Point> =
             self.points.known().map(|(start_ns, row)| Point::of(start_ns.max(from_ns), row)).collect();
-        let mut means: Vec<u128> = self.intervals.known().map(|(_, row)| row.mean()).collect();
+        // An interval of which next to nothing is known is none, unless there are no others.
+        let means_of = |least_ns: u64| -> Vec<u128> {
+            let known = self.intervals.known().filter(|(_, row)| row.covered_ns >= least_ns);
+            known.map(|(_, row)| row.mean()).collect()
+        };
+        let mut means = means_of(self.percentile_ns / 100);
+        if means.is_empty() {
+            means = means_of(0);
+        }
         Told {
             width_ns: self.width_ns,
             points,

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use flowloom_store::monitor::{Kind, Reason};
+use flowloom_store::monitor::{Kind, Reason, Series};
 
 use crate::clock::Moment;
+use crate::doubt::{Counts, Doubts};
 use crate::ifmib::capacity;
 use crate::rates::{Capacity, Width, counted, restarted};
 
@@ -153,7 +154,7 @@ struct Port {
     discontinuity: Option<u32>,
     /// What it could carry in the answer before.
     speed: Option<Speed>,
-    /// When it was last in an answer, or until when its absence is told.
+    /// When it was last in an answer, or until when its absence is recorded.
     seen: Moment,
     /// The last answer that had it, while it is in none.
     absent_since: Option<Moment>,
@@ -163,10 +164,9 @@ struct Port {
 struct Followed {
     series: u32,
     kind: Kind,
-    counts: Vec<(u64, Width)>,
+    counts: Counts,
     received: Moment,
-    /// What it was before it went back without a wrap: either it was reset, or that answer was wrong.
-    doubted: Option<Vec<(u64, Width)>>,
+    doubts: Doubts,
 }
 
 impl Tracker {
@@ -216,9 +216,11 @@ impl Tracker {
 
     /// The target did not answer; `now` the wait is over.
     pub fn failed(&mut self, now: Moment, reason: Reason, own_packets: u64) {
+        let mut now = now;
         if let Some(last) = self.last {
+            let (placed, span_ns) = now.following(&last);
+            now = placed;
             self.gap(ANSWERS, &last, &now, reason, None);
-            let span_ns = now.since(&last);
             self.sample(now.wall_ns, span_ns, OWN_PACKETS, own_packets);
         }
         self.last = Some(now);
@@ -232,8 +234,8 @@ impl Tracker {
         self.uptime = answer.uptime.or(self.uptime);
         let missing = self.missing.take();
         let interruption = if has_restarted { Some(Reason::Restart) } else { missing };
+        let (now, span) = answer.received.following(&self.last.unwrap_or(answer.asked));
         if let Some(last) = self.last {
-            let now = answer.received;
             match missing {
                 // The time from the last question without an answer until this answer.
                 Some(reason) => self.gap(ANSWERS, &last, &now, reason, None),
@@ -241,9 +243,8 @@ impl Tracker {
                 None => {}
             }
         }
-        let span = answer.received.since(&self.last.unwrap_or(answer.asked));
-        self.sample(answer.received.wall_ns, span, ANSWERS, answer.received.since(&answer.asked));
-        self.sample(answer.received.wall_ns, span, OWN_PACKETS, answer.own_packets);
+        self.sample(now.wall_ns, span, ANSWERS, answer.received.since(&answer.asked));
+        self.sample(now.wall_ns, span, OWN_PACKETS, answer.own_packets);
         let mut present: BTreeMap<(usize, &str), ()> = BTreeMap::new();
         for port in &answer.ports {
             // Of two ports with one name the second is none.
@@ -251,14 +252,13 @@ impl Tracker {
                 self.port(port, interruption);
             }
         }
-        let now = answer.received;
         let missing = self.ports.keys().filter(|key| !present.contains_key(&(key.0, key.1.as_str())));
         let missing: Vec<(usize, String)> = missing.cloned().collect();
         missing.iter().for_each(|key| self.absent(key, now, false));
         self.last = Some(now);
     }
 
-    /// Nothing is asked any longer: what is absent is told until the last answer.
+    /// Nothing is asked any longer: absences are recorded until the last answer.
     pub fn end(&mut self) {
         let Some(last) = self.last.filter(|_| self.missing.is_none()) else { return };
         let absent: Vec<(usize, String)> =
@@ -266,17 +266,18 @@ impl Tracker {
         absent.iter().for_each(|key| self.absent(key, last, true));
     }
 
-    /// A port is not in an answer. That is told while it lasts, in ever longer parts, so that one that never comes back takes no room.
+    /// A port is not in an answer. That is recorded while it lasts, in ever longer parts, so that one that never comes back takes no room.
     fn absent(&mut self, key: &(usize, String), now: Moment, is_last: bool) {
         let Some(port) = self.ports.get_mut(key) else { return };
-        let told = port.seen;
-        let since = *port.absent_since.get_or_insert(told);
-        if !is_last && now.since(&told) < told.since(&since) / UNTOLD_SHARE {
+        let recorded = port.seen;
+        let since = *port.absent_since.get_or_insert(recorded);
+        if !is_last && now.since(&recorded) < recorded.since(&since) / UNRECORDED_SHARE {
             return;
         }
+        let (now, _) = now.following(&recorded);
         port.seen = now;
         let series: Vec<u32> = port.counters.iter().flatten().map(|counter| counter.series).collect();
-        series.into_iter().for_each(|series| self.gap(series, &told, &now, Reason::Absent, None));
+        series.into_iter().for_each(|series| self.gap(series, &recorded, &now, Reason::Absent, None));
     }
 
     fn port(&mut self, reading: &PortReading, interruption: Option<Reason>) {
@@ -302,22 +303,23 @@ impl Tracker {
             _ if port.absent_since.is_some() => Some(Reason::Absent),
             other => other,
         };
-        // Until then its absence is told. What runs say may be older than that.
-        let told = port.absent_since.map(|_| port.seen).filter(|told| *told < reading.received);
+        // Until then its absence is recorded. What runs say may be older than that.
+        let recorded = port.absent_since.map(|_| port.seen).filter(|recorded| *recorded < reading.received);
         // In the time between two answers the speed may have been either.
         let speed = faster(port.speed, reading.speed);
         for (number, value) in reading.readings.iter().enumerate().take(counters) {
             let info = self.groups[reading.group][number].clone();
             let mut before = port.counters[number].take();
-            if let Some((before, told)) = before.as_mut().zip(told) {
-                before.received = told;
+            if let Some((before, recorded)) = before.as_mut().zip(recorded) {
+                before.received = recorded;
             }
             port.counters[number] = self.counter(reading, speed, &info, before, value, interruption);
         }
         port.index.clone_from(&reading.index);
         port.discontinuity = reading.discontinuity;
         port.speed = reading.speed;
-        port.seen = reading.received;
+        // Where its samples end.
+        port.seen = port.counters.iter().flatten().map(|counter| counter.received).max().unwrap_or(reading.received);
         port.absent_since = None;
         self.ports.insert(key, port);
     }
@@ -332,7 +334,8 @@ impl Tracker {
         value: &Reading,
         interruption: Option<Reason>,
     ) -> Option<Followed> {
-        let received = reading.received;
+        let following = |before: &Followed| reading.received.following(&before.received);
+        let (received, span_ns) = before.as_ref().map_or((reading.received, 0), following);
         let (kind, counts) = match (value, info.kind) {
             (Reading::None, _) => {
                 // It may come back, and is unknown until then.
@@ -348,11 +351,10 @@ impl Tracker {
             (Reading::Value(value), _) => (Kind::Gauge, vec![(*value, Width::Bits64)]),
         };
         let before = before.filter(|before| before.kind == kind);
-        let Some(before) = before else {
+        let Some(mut before) = before else {
             let series = self.define(&reading.name, info, kind);
-            return Some(Followed { series, kind, counts, received, doubted: None });
+            return Some(Followed { series, kind, counts, received: reading.received, doubts: Doubts::default() });
         };
-        let span_ns = received.since(&before.received);
         if kind == Kind::Gauge {
             let value = counts.iter().map(|(value, _)| *value).fold(0, u64::saturating_add);
             if let Some(reason) = interruption {
@@ -362,9 +364,14 @@ impl Tracker {
             }
             return Some(Followed { counts, received, ..before });
         }
-        let comes_back = before.doubted.as_ref().is_some_and(|known| reaches(&counts, known));
+        // Where the target says that it counts anew, nothing is doubted.
+        let is_stated = matches!(interruption, Some(Reason::Restart | Reason::IndexChange | Reason::Reset));
+        let mut doubts = if is_stated { Doubts::default() } else { std::mem::take(&mut before.doubts) };
+        let comes_back = doubts.resolve(&before.counts, &counts, &received);
         let amount = self::amount(&before.counts, &counts, span_ns, comes_back, capacity(info.class, speed));
-        let doubted = (interruption.is_none() && amount == Err(Reason::Reset)).then(|| before.counts.clone());
+        if amount == Err(Reason::Reset) && !is_stated {
+            doubts.enter(before.counts.clone(), counts.clone(), received);
+        }
         match (interruption, amount) {
             (None, Ok(amount)) => self.sample(received.wall_ns, span_ns, before.series, amount),
             (None, Err(reason)) => self.gap(before.series, &before.received, &received, reason, None),
@@ -376,7 +383,7 @@ impl Tracker {
                 self.gap(before.series, &before.received, &received, reason, None);
             }
         }
-        Some(Followed { counts, received, doubted, ..before })
+        Some(Followed { counts, received, doubts, ..before })
     }
 
     fn sample(&mut self, time_ns: u64, span_ns: u64, series: u32, amount: u64) {
@@ -401,16 +408,11 @@ fn faster(one: Option<Speed>, other: Option<Speed>) -> Option<Speed> {
 /// The series of the monitor's own packets.
 const OWN_PACKETS: u32 = 1;
 
-/// Of the time that a port is absent, one of so many parts is untold at most while it lasts.
-const UNTOLD_SHARE: u64 = 16;
+/// Of the time that a port is absent, one of so many parts is not recorded at most while it lasts.
+const UNRECORDED_SHARE: u64 = 16;
 
-/// Whether counters have at least what they had.
-fn reaches(counts: &[(u64, Width)], known: &[(u64, Width)]) -> bool {
-    counts.len() == known.len() && counts.iter().zip(known).all(|(now, then)| now.0 >= then.0)
-}
-
-/// What was counted by counters that add up; the first reason why that is unknown. A counter that `comes_back` from where it went back to
-/// counts only what the port is known to carry: if the answer between was wrong, the difference is all that it ever counted.
+/// What was counted by counters that add up; the first reason why that is unknown. A counter that `comes_back` to what it had counts only
+/// what the port is known to carry: the answers between were wrong, and the difference is all that it ever counted.
 fn amount(
     before: &[(u64, Width)],
     after: &[(u64, Width)],
@@ -435,307 +437,10 @@ fn amount(
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const S: u64 = 1_000_000_000;
-
-    fn at(seconds: u64) -> Moment {
-        Moment { monotonic_ns: seconds * S, wall_ns: (1_000_000 + seconds) * S }
-    }
-
-    fn octets() -> Vec<Vec<CounterInfo>> {
-        let info =
-            |name: &str, class, kind| CounterInfo { name: name.to_owned(), unit: "octets".to_owned(), class, kind };
-        vec![vec![info("in", Class::Octets, None)]]
-    }
-
-    /// Answers of one port with a counter, of which the index, the uptime and the count are given.
-    struct Story {
-        tracker: Tracker,
-        bits: Option<u64>,
-        width: Width,
-        /// What was counted until now, where a test keeps it.
-        told: u64,
-    }
-
-    impl Story {
-        fn new(bits: Option<u64>, width: Width) -> Story {
-            let mut tracker = Tracker::new(octets());
-            tracker.take();
-            Story { tracker, bits, width, told: 0 }
-        }
-
-        fn answer(&mut self, seconds: u64, uptime: u32, index: &str, count: u64) -> Vec<Event> {
-            let received = at(seconds);
-            let port = PortReading {
-                group: 0,
-                name: "eth0".to_owned(),
-                index: index.to_owned(),
-                received,
-                discontinuity: None,
-                speed: self.bits.map(|bits_per_second| Speed { bits_per_second, is_stated: false }),
-                readings: vec![Reading::Counts(vec![(count, self.width)])],
-            };
-            self.answer_with(seconds, uptime, vec![port])
-        }
-
-        fn answer_with(&mut self, seconds: u64, uptime: u32, ports: Vec<PortReading>) -> Vec<Event> {
-            let received = at(seconds);
-            let (asked, uptime) = (received, Some((uptime * 100, received)));
-            self.tracker.answered(Answer { asked, received, uptime, ports, own_packets: 2 });
-            self.found()
-        }
-
-        fn failed(&mut self, seconds: u64) -> Vec<Event> {
-            self.tracker.failed(at(seconds), Reason::NoAnswer, 1);
-            self.found()
-        }
-
-        /// What was found of the port and of gaps of the target.
-        fn found(&mut self) -> Vec<Event> {
-            let mut events = self.tracker.take();
-            for event in &mut events {
-                if let Event::Samples { samples, .. } = event {
-                    samples.retain(|(series, _)| *series > OWN_PACKETS);
-                }
-            }
-            events.retain(|event| !matches!(event, Event::Samples { samples, .. } if samples.is_empty()));
-            events
-        }
-    }
-
-    fn sample(seconds: u64, span: u64, amount: u64) -> Event {
-        Event::Samples { time_ns: at(seconds).wall_ns, span_ns: span * S, samples: vec![(2, amount)] }
-    }
-
-    fn gap(series: u32, from: u64, to: u64, reason: Reason, amount: Option<u64>) -> Event {
-        Event::Gap { series, start_ns: at(from).wall_ns, end_ns: at(to).wall_ns, reason, amount }
-    }
-
-    #[test]
-    fn counters_are_sampled_from_the_second_answer_on() {
-        let mut story = Story::new(Some(1_000_000_000), Width::Bits32);
-        assert!(matches!(&story.answer(10, 500, "1", 4_294_960_000)[..], [Event::Defined { series: 2, .. }]));
-        // It wraps.
-        assert_eq!(story.answer(20, 510, "1", 12_000), [sample(20, 10, 19_296)]);
-        assert_eq!(story.answer(31, 521, "1", 12_500), [sample(31, 11, 500)]);
-    }
-
-    #[test]
-    fn answers_that_are_missing_make_a_gap() {
-        let mut story = Story::new(None, Width::Bits64);
-        story.answer(10, 500, "1", 100);
-        assert_eq!(story.failed(21), [gap(0, 10, 21, Reason::NoAnswer, None)]);
-        assert_eq!(story.failed(31), [gap(0, 21, 31, Reason::NoAnswer, None)]);
-        // What was counted meanwhile is known, and is no sample: it may have been a peak.
-        let found = story.answer(40, 530, "1", 1_100);
-        assert_eq!(found, [gap(0, 31, 40, Reason::NoAnswer, None), gap(2, 10, 40, Reason::NoAnswer, Some(1_000))]);
-        assert_eq!(story.answer(50, 540, "1", 1_200), [sample(50, 10, 100)]);
-    }
-
-    #[test]
-    fn a_restart_makes_no_spike() {
-        for (count, uptime) in [(5, 3), (99_999, 3), (5, 505)] {
-            let mut story = Story::new(Some(1_000_000_000), Width::Bits32);
-            story.answer(10, 500, "1", 4_000_000_000);
-            let found = story.answer(20, uptime, "1", count);
-            assert_eq!(found, [gap(0, 10, 20, Reason::Restart, None), gap(2, 10, 20, Reason::Restart, None)]);
-            assert_eq!(story.answer(30, uptime + 10, "1", count + 7), [sample(30, 10, 7)]);
-        }
-        // In a gap.
-        let mut story = Story::new(None, Width::Bits64);
-        story.answer(10, 500, "1", 100);
-        story.failed(20);
-        let found = story.answer(30, 5, "1", 2_000);
-        assert_eq!(found[1..], [gap(2, 10, 30, Reason::Restart, None)]);
-    }
-
-    #[test]
-    fn a_port_with_another_index_is_another() {
-        let mut story = Story::new(None, Width::Bits64);
-        story.answer(10, 500, "1", 100);
-        assert_eq!(story.answer(20, 510, "7", 90_000_000), [gap(2, 10, 20, Reason::IndexChange, None)]);
-        assert_eq!(story.answer(30, 520, "7", 90_000_001), [sample(30, 10, 1)]);
-        // It goes and comes back.
-        assert_eq!(story.answer_with(40, 530, vec![]), [gap(2, 30, 40, Reason::Absent, None)]);
-        assert_eq!(story.answer_with(50, 540, vec![]), [gap(2, 40, 50, Reason::Absent, None)]);
-        assert_eq!(story.answer(60, 550, "7", 5), [gap(2, 50, 60, Reason::Absent, None)]);
-        assert_eq!(story.answer(70, 560, "7", 6), [sample(70, 10, 1)]);
-    }
-
-    #[test]
-    fn resets_are_recognised() {
-        let mut story = Story::new(Some(10_000_000), Width::Bits64);
-        story.answer(10, 500, "1", 1 << 60);
-        assert_eq!(story.answer(20, 510, "1", 10), [gap(2, 10, 20, Reason::Reset, None)]);
-        // The agent says so, though the counter went up.
-        let port = |seconds, discontinuity, count| PortReading {
-            group: 0,
-            name: "eth0".to_owned(),
-            index: "1".to_owned(),
-            received: at(seconds),
-            discontinuity: Some(discontinuity),
-            speed: None,
-            readings: vec![Reading::Counts(vec![(count, Width::Bits64)])],
-        };
-        assert_eq!(story.answer_with(30, 520, vec![port(30, 0, 20)]), [sample(30, 10, 10)]);
-        let found = story.answer_with(40, 530, vec![port(40, 52_500, 9_000)]);
-        assert_eq!(found, [gap(2, 30, 40, Reason::Reset, None)]);
-    }
-
-    #[test]
-    fn a_wrong_answer_makes_no_spike() {
-        // A gigabit port that carries 1,000 octets a second, and once says 0.
-        let mut story = Story::new(Some(1_000_000_000), Width::Bits64);
-        story.answer(10, 500, "1", 10_000_000_000_000);
-        assert_eq!(story.answer(20, 510, "1", 0), [gap(2, 10, 20, Reason::Reset, None)]);
-        assert_eq!(story.answer(30, 520, "1", 10_000_000_020_000), [gap(2, 20, 30, Reason::AboveCapacity, None)]);
-        assert_eq!(story.answer(40, 530, "1", 10_000_000_030_000), [sample(40, 10, 10_000)]);
-        // A true reset.
-        assert_eq!(story.answer(50, 540, "1", 500), [gap(2, 40, 50, Reason::Reset, None)]);
-        assert_eq!(story.answer(60, 550, "1", 2_500_000_500), [sample(60, 10, 2_500_000_000)]);
-        // Later the port may be faster than its agent knows.
-        assert_eq!(story.answer(70, 560, "1", 12_500_000_500), [sample(70, 10, 10_000_000_000)]);
-    }
-
-    #[test]
-    fn a_wrong_answer_of_an_unknown_port_makes_none() {
-        let mut story = Story::new(None, Width::Bits64);
-        story.answer(10, 500, "1", 10_000_000_000_000);
-        assert_eq!(story.answer(20, 510, "1", 0), [gap(2, 10, 20, Reason::Reset, None)]);
-        assert_eq!(story.answer(30, 520, "1", 10_000_000_020_000), [gap(2, 20, 30, Reason::AboveCapacity, None)]);
-        assert_eq!(story.answer(40, 530, "1", 10_000_000_030_000), [sample(40, 10, 10_000)]);
-        // A true reset.
-        assert_eq!(story.answer(50, 540, "1", 500), [gap(2, 40, 50, Reason::Reset, None)]);
-        assert_eq!(story.answer(60, 550, "1", 900), [sample(60, 10, 400)]);
-        // After a restart nothing is doubted.
-        assert_eq!(story.answer(70, 5, "1", 100)[1..], [gap(2, 60, 70, Reason::Restart, None)]);
-        assert_eq!(story.answer(80, 15, "1", 5_000), [sample(80, 10, 4_900)]);
-    }
-
-    #[test]
-    fn an_absence_is_told_while_it_lasts() {
-        let mut story = Story::new(None, Width::Bits64);
-        story.answer(10, 500, "1", 100);
-        let (mut told, mut rows) = (10, 0);
-        for seconds in (20..100_000).step_by(10) {
-            for event in story.answer_with(seconds, 490 + seconds as u32, vec![]) {
-                let Event::Gap { series: 2, start_ns, end_ns, reason: Reason::Absent, amount: None } = event else {
-                    panic!("{event:?}")
-                };
-                assert_eq!((start_ns, end_ns), (at(told).wall_ns, at(seconds).wall_ns));
-                (told, rows) = (seconds, rows + 1);
-            }
-            assert!((seconds - told) * 16 < seconds, "{seconds}");
-        }
-        // 16 times the logarithm of the number of answers: a day is told in some hundred rows of 10,000.
-        assert!(rows < 16 * 10, "{rows}");
-        story.tracker.end();
-        assert_eq!(story.found(), [gap(2, told, 99_990, Reason::Absent, None)]);
-        // It comes back.
-        assert_eq!(story.answer(100_000, 100_490, "1", 5), [gap(2, 99_990, 100_000, Reason::Absent, None)]);
-    }
-
-    #[test]
-    fn a_port_may_become_faster_and_slower() {
-        // It carries all that it can: 10 Mbit/s, then 1 Gbit/s, then 10 Mbit/s again.
-        let (slow, fast) = (Some(10_000_000), Some(1_000_000_000));
-        let mut story = Story::new(slow, Width::Bits32);
-        story.answer(10, 500, "1", 4_294_000_000);
-        for (seconds, bits, octets) in [
-            (20, slow, 12_500_000),
-            (30, fast, 700_000_000),
-            (40, fast, 1_250_000_000),
-            (50, slow, 900_000_000),
-            (60, slow, 12_500_000),
-        ] {
-            story.bits = bits;
-            let before: u64 = 4_294_000_000 + story.told;
-            story.told += octets;
-            let count = (before + octets) % (1 << 32);
-            assert_eq!(story.answer(seconds, 490 + seconds as u32, "1", count), [sample(seconds, 10, octets)]);
-        }
-    }
-
-    #[test]
-    fn a_name_that_comes_twice_is_one_port() {
-        let mut story = Story::new(None, Width::Bits64);
-        let port = |seconds, count| PortReading {
-            group: 0,
-            name: "eth0".to_owned(),
-            index: "1".to_owned(),
-            received: at(seconds),
-            discontinuity: None,
-            speed: None,
-            readings: vec![Reading::Counts(vec![(count, Width::Bits64)])],
-        };
-        story.answer_with(10, 500, vec![port(10, 1), port(10, 1_000_000)]);
-        let found = story.answer_with(20, 510, vec![port(20, 3), port(20, 9_000_000)]);
-        assert_eq!(found, [sample(20, 10, 2)]);
-    }
-
-    #[test]
-    fn counters_that_add_up_wrap_one_by_one() {
-        use Width::{Bits32, Bits64};
-        let most = u64::from(u32::MAX);
-        assert_eq!(
-            amount(
-                &[(most, Bits32), (5, Bits32)],
-                &[(1, Bits32), (7, Bits32)],
-                S,
-                false,
-                Some(Capacity { per_second: 1_000, is_stated: false })
-            ),
-            Ok(4)
-        );
-        assert_eq!(amount(&[(1, Bits32)], &[(2, Bits64)], S, false, None), Err(Reason::Reset));
-        let one_went_back = amount(&[(9, Bits32), (5, Bits32)], &[(1, Bits32), (7, Bits32)], S, false, None);
-        assert_eq!(one_went_back, Err(Reason::Reset));
-    }
-
-    #[test]
-    fn a_counter_may_be_missing_for_a_while() {
-        let mut story = Story::new(None, Width::Bits64);
-        story.answer(10, 500, "1", 100);
-        let missing = |seconds| PortReading {
-            group: 0,
-            name: "eth0".to_owned(),
-            index: "1".to_owned(),
-            received: at(seconds),
-            discontinuity: None,
-            speed: None,
-            readings: vec![Reading::None],
-        };
-        assert_eq!(story.answer_with(20, 510, vec![missing(20)]), [gap(2, 10, 20, Reason::Absent, None)]);
-        assert_eq!(story.answer(30, 520, "1", 300), [gap(2, 20, 30, Reason::Absent, None)]);
-        assert_eq!(story.answer(40, 530, "1", 301), [sample(40, 10, 1)]);
-    }
-
-    #[test]
-    fn values_are_samples_as_they_are() {
-        let info =
-            CounterInfo { name: "backlog".to_owned(), unit: "octets".to_owned(), class: Class::Own(None), kind: None };
-        let mut story = Story { tracker: Tracker::new(vec![vec![info]]), bits: None, width: Width::Bits64, told: 0 };
-        let port = |seconds, value| PortReading {
-            group: 0,
-            name: "q".to_owned(),
-            index: "1".to_owned(),
-            received: at(seconds),
-            discontinuity: None,
-            speed: None,
-            readings: vec![Reading::Value(value)],
-        };
-        story.answer_with(10, 500, vec![port(10, 7)]);
-        assert_eq!(story.answer_with(20, 510, vec![port(20, 3)]), [sample(20, 10, 3)]);
-    }
-
-    #[test]
-    fn counters_that_add_up_to_more_than_any_do_not_wrap() {
-        let huge = |value: u64| vec![(value, Width::Bits64); 2];
-        let days = 86_400 * S;
-        assert_eq!(amount(&huge(0), &huge(u64::MAX), 30 * days, false, None), Ok(u64::MAX));
-        assert_eq!(amount(&huge(0), &huge(5), S, false, None), Ok(10));
-    }
+/// Whether the gaps of a series of a store are gaps of all series of its target.
+pub(crate) fn speaks_for_target(series: &Series) -> bool {
+    series.port.is_empty() && series.counter == OWN[ANSWERS as usize].0
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::iter;
 use std::ops::Range;
 
 use flowloom_store::FileError;
-use flowloom_store::monitor::{Kind, Level, LevelRow, Series};
+use flowloom_store::monitor::{Kind, Level, LevelRow, SECOND, Series};
 use serde::Serialize;
 
 use crate::query::{Archive, Curve, Gap, Point, Query, View, together, views_of, widened};
-use crate::steps::{Bins, Grid, Step, in_order, sum, without};
+use crate::steps::{Bins, Grid, Step, in_order, sum};
 
 /// Nanoseconds in an hour.
 const HOUR: u64 = Level::Hours.width_ns();
@@ -91,18 +92,37 @@ pub enum DayBegins<'a> {
 }
 
 impl DayBegins<'_> {
-    /// When one of them begins, less than a width after 1970.
-    fn phase_ns(self, width_ns: u64) -> u64 {
-        match self {
-            DayBegins::After(offset_ns) => offset_ns.rem_euclid(width_ns as i64) as u64,
-            DayBegins::At(days) => days.first().map_or(0, |day| day % width_ns),
+    /// The stretches of a period whose days begin at one time of the hour, and that time: where the clock changes by less than an hour,
+    /// the days after it begin at another.
+    fn stretches(self, period: &Range<u64>) -> Vec<(Range<u64>, u64)> {
+        let days = match self {
+            DayBegins::After(offset_ns) => return vec![(period.clone(), offset_ns.rem_euclid(HOUR as i64) as u64)],
+            DayBegins::At(days) => days,
+        };
+        let first = days.partition_point(|day| *day <= period.start).saturating_sub(1);
+        let inside = days[first..].iter().filter(|day| **day < period.end);
+        let mut found: Vec<(Range<u64>, u64)> = Vec::new();
+        for day in inside {
+            let phase_ns = day % HOUR;
+            match found.last_mut() {
+                Some((_, known)) if *known == phase_ns => {}
+                Some((last, _)) => {
+                    last.end = *day;
+                    found.push((*day..period.end, phase_ns));
+                }
+                None => found.push((period.clone(), phase_ns)),
+            }
         }
+        if found.is_empty() { vec![(period.clone(), 0)] } else { found }
     }
 
     /// When the day begins that `time_ns` is in.
     fn start(self, time_ns: u64) -> u64 {
         match self {
-            DayBegins::After(_) => Grid { width_ns: 24 * HOUR, phase_ns: self.phase_ns(24 * HOUR) }.start(time_ns),
+            DayBegins::After(offset_ns) => {
+                let phase_ns = offset_ns.rem_euclid(24 * HOUR as i64) as u64;
+                Grid { width_ns: 24 * HOUR, phase_ns }.start(time_ns)
+            }
             DayBegins::At(days) => {
                 days[..days.partition_point(|day| *day <= time_ns)].last().copied().unwrap_or(time_ns)
             }
@@ -176,26 +196,28 @@ impl Archive {
         pass: &mut dyn FnMut(&Step),
     ) -> Result<(), FileError> {
         let least = series.iter().map(|series| series.interval_ns).min().unwrap_or(1);
-        let length =
-            level_ns.max(least).saturating_mul(MOST_STEPS / series.len().max(1) as u64).max(HOUR) / HOUR * HOUR;
-        let mut at = period.start;
-        while at < period.end {
-            let part = at..((at / HOUR * HOUR).saturating_add(length)).min(period.end);
-            at = part.end;
+        let fits = |step_ns: u64| step_ns.saturating_mul(MOST_STEPS / series.len().max(1) as u64).max(SECOND);
+        for part in parts(&period, fits(level_ns.max(least))) {
             let mut steps = self.steps(series, part.clone(), level_ns)?;
             for (place, steps) in steps.iter().enumerate() {
                 steps.iter().for_each(|step| of_each(place, step));
             }
+            steps.iter_mut().for_each(in_order);
+            let mut at = part.start;
             // Two rows that are known in part may not be known at the same time.
             for range in partly_known(&steps, &part) {
-                let fine = self.steps(series, range.clone(), 0)?;
-                for (steps, fine) in steps.iter_mut().zip(fine) {
-                    *steps = without(steps, &range);
-                    steps.extend(fine.into_iter().filter(Step::is_full));
+                sum(&steps, &(at..range.start), pass);
+                at = range.end;
+                for fine in parts(&range, fits(least)) {
+                    let mut steps = self.steps(series, fine.clone(), 0)?;
+                    steps.iter_mut().for_each(|steps| {
+                        steps.retain(Step::is_full);
+                        in_order(steps);
+                    });
+                    sum(&steps, &fine, pass);
                 }
             }
-            steps.iter_mut().for_each(in_order);
-            sum(&steps, &part, pass);
+            sum(&steps, &(at..part.end), pass);
         }
         Ok(())
     }
@@ -233,15 +255,17 @@ impl Archive {
         period: Range<u64>,
         begins: DayBegins<'_>,
     ) -> Result<Vec<Days>, FileError> {
-        let hours = Grid { width_ns: HOUR, phase_ns: begins.phase_ns(HOUR) };
-        let mut all = Vec::with_capacity(series.len());
+        let mut all: Vec<Days> = Vec::with_capacity(series.len());
         for some in series.chunks(TOGETHER) {
-            let bins = self.bins(some, period.clone(), hours)?;
-            let of = |(bins, widest_ns): &(Bins, u64)| Days {
-                days: days(bins, begins),
-                is_bound: *widest_ns > hours.level_ns(),
-            };
-            all.extend(bins.iter().map(of));
+            let mut found = vec![Days { days: Vec::new(), is_bound: false }; some.len()];
+            for (stretch, phase_ns) in begins.stretches(&period) {
+                let hours = Grid { width_ns: HOUR, phase_ns };
+                for (of_series, (bins, widest_ns)) in found.iter_mut().zip(self.bins(some, stretch, hours)?) {
+                    of_series.days.extend(days(&bins, begins));
+                    of_series.is_bound |= widest_ns > hours.level_ns();
+                }
+            }
+            all.extend(found);
         }
         Ok(all)
     }
@@ -265,6 +289,18 @@ fn total(series: &[Series], sum: View, mut gaps: Vec<Gap>) -> Total {
         percentile_ns: told.percentile_ns,
         gaps,
     }
+}
+
+/// A period in parts of at most `length_ns`, which end at multiples of it, or of an hour if they are longer than that.
+fn parts(period: &Range<u64>, length_ns: u64) -> impl Iterator<Item = Range<u64>> {
+    let length_ns = if length_ns > HOUR { length_ns / HOUR * HOUR } else { length_ns };
+    let unit_ns = length_ns.min(HOUR);
+    let (mut at, end) = (period.start, period.end);
+    iter::from_fn(move || {
+        let part = at..(at / unit_ns * unit_ns).saturating_add(length_ns).min(end);
+        at = part.end;
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 /// Hours put together to days.
@@ -301,6 +337,36 @@ mod tests {
     use super::*;
 
     #[test]
+    fn parts_of_a_period_hold_a_bounded_number_of_steps() {
+        for (period, length_ns) in [
+            (7..100 * HOUR + 3, 5 * HOUR / 2),
+            (HOUR - 1..3 * HOUR, 16 * SECOND),
+            (5 * HOUR..6 * HOUR, HOUR),
+            (9..9 + SECOND, 400 * 24 * HOUR),
+        ] {
+            let found: Vec<Range<u64>> = parts(&period, length_ns).collect();
+            assert!(found.iter().all(|part| part.end - part.start <= length_ns && !part.is_empty()));
+            assert!(found.windows(2).all(|pair| pair[0].end == pair[1].start));
+            assert_eq!((found[0].start, found.last().unwrap().end), (period.start, period.end));
+            let on_time = |part: &Range<u64>| part.end.is_multiple_of(length_ns.min(HOUR));
+            assert!(found[..found.len() - 1].iter().all(on_time), "{found:?}");
+        }
+        assert_eq!(parts(&(3..3), HOUR).count(), 0);
+    }
+
+    #[test]
+    fn hours_follow_a_clock_that_changes_by_half_an_hour() {
+        // Lord Howe Island: 11 hours ahead of UTC until 2025-04-06 02:00, then ten and a half.
+        let before = 20_180 * 24 * HOUR - 11 * HOUR;
+        let days = [before, before + 24 * HOUR, before + 48 * HOUR + HOUR / 2, before + 72 * HOUR + HOUR / 2];
+        let period = before + HOUR..before + 70 * HOUR;
+        let found = DayBegins::At(&days).stretches(&period);
+        assert_eq!(found, [(period.start..days[2], 0), (days[2]..period.end, HOUR / 2)]);
+        assert_eq!(DayBegins::At(&days[..2]).stretches(&period), [(period.clone(), 0)]);
+        assert_eq!(DayBegins::After(-(11 * HOUR as i64) + 5).stretches(&period), [(period, 5)]);
+    }
+
+    #[test]
     fn hours_that_are_known_in_part_are_found() {
         let hour = |number: u64, covered_ns| Step {
             start_ns: number * HOUR,
@@ -312,6 +378,72 @@ mod tests {
         let steps = [vec![hour(1, HOUR), hour(2, 5), hour(40, 7)], vec![hour(1, 3), sample, hour(30, HOUR)]];
         let found = partly_known(&steps, &(HOUR + 9..100 * HOUR));
         assert_eq!(found, [HOUR + 9..3 * HOUR, 40 * HOUR..41 * HOUR]);
+    }
+
+    /// A monitor of two ports over three days, an answer a minute, whose clocks are read one after the other; only hours are kept.
+    #[test]
+    fn a_sum_of_two_ports_is_known_in_every_hour() {
+        use flowloom_store::monitor::{Batch, MonitorWriter, Retention, SECOND, WriterOptions};
+
+        use crate::clock::Moment;
+        use crate::rates::Width;
+        use crate::target::{Answer, Class, CounterInfo, Event, PortReading, Reading, Tracker};
+
+        const MINUTES: u64 = 3 * 1_440;
+        let begin = 20_000 * 24 * HOUR;
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = MonitorWriter::open(folder.path(), WriterOptions::default(), begin).unwrap();
+        let info = CounterInfo { name: "in".to_owned(), unit: "octets".to_owned(), class: Class::Octets, kind: None };
+        let (mut tracker, mut ids, mut random) = (Tracker::new(vec![vec![info]]), BTreeMap::new(), 5_u64);
+        for minute in 0..=MINUTES {
+            let mut jitter = || {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (random >> 33) % 1_000_000
+            };
+            let mut port = |name: &str| {
+                let monotonic_ns = minute * 60 * SECOND + jitter();
+                PortReading {
+                    group: 0,
+                    name: name.to_owned(),
+                    index: name.to_owned(),
+                    received: Moment { monotonic_ns, wall_ns: begin + monotonic_ns + jitter() },
+                    discontinuity: None,
+                    speed: None,
+                    readings: vec![Reading::Counts(vec![(minute * 6_000, Width::Bits64)])],
+                }
+            };
+            let ports = vec![port("a"), port("b")];
+            let received = ports[1].received;
+            tracker.answered(Answer { asked: received, received, uptime: None, ports, own_packets: 2 });
+            for event in tracker.take() {
+                match event {
+                    Event::Defined { series, port, counter, unit, kind } => {
+                        let (id, target, interval_ns) = (0, "t".to_owned(), 60 * SECOND);
+                        let defined = Series { id, target, port, counter, unit, kind, interval_ns };
+                        ids.insert(series, writer.series(defined).unwrap().0);
+                    }
+                    Event::Samples { time_ns, span_ns, samples } => {
+                        let samples = samples.iter().map(|(series, amount)| (ids[series], *amount)).collect();
+                        writer.samples(Batch { time_ns, span_ns, samples }).unwrap();
+                    }
+                    Event::Gap { .. } => {}
+                }
+            }
+            writer.tick(begin + minute * 60 * SECOND).unwrap();
+        }
+        writer.rotate(begin + MINUTES * 60 * SECOND).unwrap();
+        let hours = Retention { samples_ns: Some(0), seconds_ns: Some(0), minutes_ns: Some(0), hours_ns: None };
+        writer.maintainer().run(begin + 10 * 24 * HOUR, &hours, &|| true).unwrap();
+        let archive = Archive::open(folder.path()).unwrap();
+        let mut ports = archive.series().unwrap();
+        ports.retain(|series| series.counter == "in");
+        let period = begin + HOUR..begin + 71 * HOUR;
+        let query = Query { from_ns: period.start, to_ns: period.end, points: 100, percentile_ns: None };
+        let (_, total) = archive.ask_and_add(&ports, &query).unwrap();
+        assert_eq!(total.whole.map(|whole| whole.covered_ns), Some(70 * HOUR));
+        let amount = total.amount.unwrap();
+        // A millisecond at the ends.
+        assert!(amount.abs_diff(70 * 60 * 12_000) <= 2, "{amount}");
     }
 
     #[test]

@@ -156,6 +156,11 @@ impl Answer {
         {
             rows.push(row(&points, &comparisons, &directions.row("queue delay", from), "p50 / p99", metric, quantiles));
         }
+        for (metric, from) in
+            [(Metric::DeadCellsFromLeft, LinkSide::Left), (Metric::DeadCellsFromRight, LinkSide::Right)]
+        {
+            rows.push(row(&points, &comparisons, &directions.row("dead cells", from), "mean", metric, mean));
+        }
         for (name, metric) in [("probe round trip", Metric::ProbeRoundTrip), ("probe request", Metric::ProbeRequest)] {
             rows.push(row(&points, &comparisons, name, "p50 / p99", metric, quantiles));
         }

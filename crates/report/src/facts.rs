@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use flowloom_core::path::CellCounts;
 use flowloom_core::time::Duration;
 use flowloom_core::units::three_digits;
 use flowloom_core::workload::LinkSide;
@@ -383,8 +384,61 @@ pub struct LinkFacts {
     /// How long the line takes to send the most bytes that waited; null without a rate.
     pub queue_max_ns: Option<u64>,
     /// How long it takes to send all that the queue's limit allows, of a limit in packets as large as they were in the mean; null without a
-    /// rate, and of queues that drop for other reasons than their limit.
+    /// rate, and of queues that drop for other reasons than their limit. Of cells all that their buffer has room for.
     pub queue_limit_ns: Option<u64>,
+    /// What became of its cells; absent where it carries packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cells: Option<CellFacts>,
+}
+
+/// What became of the cells of a link in one direction, drain included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CellFacts {
+    /// Cells that packets were cut into.
+    pub cut: u64,
+    /// Of them, cells that the line sent.
+    pub sent: u64,
+    /// Of them, cells that found no room.
+    pub full: u64,
+    /// Of them, cells that partial discard refused with the rest of their packet.
+    pub rest: u64,
+    /// Of them, cells that early discard refused with their whole packet.
+    pub early: u64,
+    /// Of them, cells that still waited when the run ended.
+    pub waiting: u64,
+    /// Of those sent, cells of packets that died.
+    pub dead: u64,
+    /// Packets that passed whole.
+    pub whole_packets: u64,
+    /// Packets that died because the end of the packet before them on their circuit was lost.
+    pub spoilt_packets: u64,
+    /// IP bytes of whole packets for each byte of the line; null before the first cell.
+    pub efficiency: Option<f64>,
+}
+
+impl CellFacts {
+    /// Share of the cells sent that were of packets that died; `None` if none was sent.
+    pub fn dead_share(&self) -> Option<f64> {
+        (self.sent > 0).then(|| self.dead as f64 / self.sent as f64)
+    }
+}
+
+impl From<&CellCounts> for CellFacts {
+    fn from(counts: &CellCounts) -> CellFacts {
+        CellFacts {
+            cut: counts.cut,
+            sent: counts.sent,
+            full: counts.full,
+            rest: counts.rest,
+            early: counts.early,
+            waiting: counts.waiting(),
+            dead: counts.dead,
+            whole_packets: counts.whole,
+            spoilt_packets: counts.spoilt,
+            efficiency: counts.efficiency(),
+        }
+    }
 }
 
 fn is_zero(value: &u64) -> bool {
@@ -505,6 +559,11 @@ impl Facts {
     /// Share of the window in which the bottleneck was sending packets from `from`; `None` where there is no simulated or emulated link.
     pub fn utilisation(&self, from: LinkSide) -> Option<f64> {
         Some(self.topology.as_ref()?.links.get(from as usize)?.utilisation)
+    }
+
+    /// What became of the cells of the bottleneck that packets from `from` were cut into, if it carries cells.
+    pub fn cells(&self, from: LinkSide) -> Option<CellFacts> {
+        self.topology.as_ref()?.links.get(from as usize)?.cells
     }
 
     /// By how much the clock of the original jumps in all.

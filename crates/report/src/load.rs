@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use flowloom_core::time::{Duration, Time};
+use flowloom_core::workload::LinkSide;
 use flowloom_store::FileError;
 use flowloom_store::run_folder::RunFolder;
 use serde::de::DeserializeOwned;
@@ -62,6 +63,8 @@ impl Run {
         if let Some(original) = facts.original.as_ref().filter(|original| original.clock_jumps_ns > 0) {
             measured.original_jumps(Time::ZERO + Duration::from_nanos(original.duration_ns));
         }
+        measured.dead_cells =
+            [LinkSide::Left, LinkSide::Right].map(|from| facts.cells(from).and_then(|cells| cells.dead_share()));
         for row in folder.connections()? {
             let row = row?;
             if !facts.classes.get(usize::from(row.class)).is_some_and(ClassFacts::is_source) {

@@ -41,6 +41,10 @@ pub enum Metric {
     QueueDelayFromLeft,
     /// The same from right to left.
     QueueDelayFromRight,
+    /// Cells of packets that died / cells that the bottleneck sent, left to right: one value of each run (methods G.8).
+    DeadCellsFromLeft,
+    /// The same from right to left.
+    DeadCellsFromRight,
     /// From a probe's datagram to its answer (methods C.11).
     ProbeRoundTrip,
     /// From the SYN of a probe to the last byte of its response (methods C.11).
@@ -66,7 +70,7 @@ pub enum Unit {
 
 impl Metric {
     /// All that can be compared, in the order of the report.
-    pub const ALL: [Metric; 15] = [
+    pub const ALL: [Metric; 17] = [
         Metric::Duration,
         Metric::ResponseTime,
         Metric::ActiveConnections,
@@ -80,6 +84,8 @@ impl Metric {
         Metric::QueueFromRight,
         Metric::QueueDelayFromLeft,
         Metric::QueueDelayFromRight,
+        Metric::DeadCellsFromLeft,
+        Metric::DeadCellsFromRight,
         Metric::ProbeRoundTrip,
         Metric::ProbeRequest,
     ];
@@ -100,6 +106,8 @@ impl Metric {
             Metric::QueueFromRight => "queue_from_right",
             Metric::QueueDelayFromLeft => "queue_delay_from_left",
             Metric::QueueDelayFromRight => "queue_delay_from_right",
+            Metric::DeadCellsFromLeft => "dead_cells_from_left",
+            Metric::DeadCellsFromRight => "dead_cells_from_right",
             Metric::ProbeRoundTrip => "probe_round_trip",
             Metric::ProbeRequest => "probe_request",
         }
@@ -121,6 +129,8 @@ impl Metric {
             Metric::QueueFromRight => "queue lengths from right to left",
             Metric::QueueDelayFromLeft => "queue delays from left to right",
             Metric::QueueDelayFromRight => "queue delays from right to left",
+            Metric::DeadCellsFromLeft => "cells of dead packets from left to right",
+            Metric::DeadCellsFromRight => "cells of dead packets from right to left",
             Metric::ProbeRoundTrip => "round trips of probes",
             Metric::ProbeRequest => "requests of probes",
         }
@@ -134,8 +144,14 @@ impl Metric {
     /// The side of the link that its packets come from; `None` where it is not about a direction.
     pub fn from(self) -> Option<LinkSide> {
         match self {
-            Metric::ThroughputFromLeft | Metric::QueueFromLeft | Metric::QueueDelayFromLeft => Some(LinkSide::Left),
-            Metric::ThroughputFromRight | Metric::QueueFromRight | Metric::QueueDelayFromRight => Some(LinkSide::Right),
+            Metric::ThroughputFromLeft
+            | Metric::QueueFromLeft
+            | Metric::QueueDelayFromLeft
+            | Metric::DeadCellsFromLeft => Some(LinkSide::Left),
+            Metric::ThroughputFromRight
+            | Metric::QueueFromRight
+            | Metric::QueueDelayFromRight
+            | Metric::DeadCellsFromRight => Some(LinkSide::Right),
             _ => None,
         }
     }
@@ -160,6 +176,7 @@ impl Metric {
             Metric::ActiveConnections | Metric::QueueFromLeft | Metric::QueueFromRight => Unit::Count,
             Metric::PacketArrivals => Unit::PacketRate,
             Metric::AduSize => Unit::Bytes,
+            Metric::DeadCellsFromLeft | Metric::DeadCellsFromRight => Unit::Share,
         }
     }
 
@@ -178,7 +195,9 @@ impl Metric {
             Metric::QueueFromLeft
             | Metric::QueueFromRight
             | Metric::QueueDelayFromLeft
-            | Metric::QueueDelayFromRight => true,
+            | Metric::QueueDelayFromRight
+            | Metric::DeadCellsFromLeft
+            | Metric::DeadCellsFromRight => true,
             Metric::ProbeRoundTrip
             | Metric::ProbeRequest
             | Metric::Duration
@@ -191,6 +210,16 @@ impl Metric {
             | Metric::RoundTripTime
             | Metric::AduSize => false,
         }
+    }
+
+    /// Whether it is of cells, which most links carry none of.
+    pub fn is_of_cells(self) -> bool {
+        matches!(self, Metric::DeadCellsFromLeft | Metric::DeadCellsFromRight)
+    }
+
+    /// Whether its mean says most: it is a series over time, or one value of each run.
+    pub fn is_of_means(self) -> bool {
+        self.is_series() || self.is_of_cells()
     }
 
     /// Whether it is of probes, which an original has none of.
@@ -216,6 +245,8 @@ impl Metric {
             | Metric::AduSize
             | Metric::QueueDelayFromLeft
             | Metric::QueueDelayFromRight
+            | Metric::DeadCellsFromLeft
+            | Metric::DeadCellsFromRight
             | Metric::ProbeRoundTrip
             | Metric::ProbeRequest => false,
             Metric::ActiveConnections

@@ -21,7 +21,7 @@ use crate::worst::WorstVerdict;
 const CONFIDENCE: f64 = 0.95;
 
 /// What is told of each metric.
-const ROWS: [(Metric, Statistic); 16] = [
+const ROWS: [(Metric, Statistic); 18] = [
     (Metric::Duration, Statistic::Quantile(0.5)),
     (Metric::Duration, Statistic::Quantile(0.99)),
     (Metric::ResponseTime, Statistic::Quantile(0.5)),
@@ -34,6 +34,8 @@ const ROWS: [(Metric, Statistic); 16] = [
     (Metric::QueueDelayFromLeft, Statistic::Quantile(0.99)),
     (Metric::QueueDelayFromRight, Statistic::Quantile(0.5)),
     (Metric::QueueDelayFromRight, Statistic::Quantile(0.99)),
+    (Metric::DeadCellsFromLeft, Statistic::Mean),
+    (Metric::DeadCellsFromRight, Statistic::Mean),
     (Metric::ProbeRoundTrip, Statistic::Quantile(0.5)),
     (Metric::ProbeRoundTrip, Statistic::Quantile(0.99)),
     (Metric::ProbeRequest, Statistic::Quantile(0.5)),

@@ -165,6 +165,9 @@ pub struct Measurements {
     pub queues: [Queue; 2],
     /// How long packets waited in them.
     pub(crate) sojourns: SojournTimes,
+    /// By the side packets come from: of the cells that the bottleneck sent, the share that was of packets that died; `None` where it carries
+    /// packets.
+    pub dead_cells: [Option<f64>; 2],
     /// Latency under load.
     pub(crate) probes: Probes,
     /// What the real link carried that the run is shown beside.
@@ -278,6 +281,7 @@ impl Measurements {
             by_direction: BTreeMap::new(),
             queues: [Queue::default(), Queue::default()],
             sojourns: SojournTimes::default(),
+            dead_cells: [None; 2],
             probes: Probes::default(),
             real_link: RealLink::default(),
             dropped_probe_packets: 0,
@@ -644,6 +648,11 @@ impl Measurements {
             Metric::QueueDelayFromLeft | Metric::QueueDelayFromRight if point == Point::Original => {
                 return Sample::default();
             }
+            Metric::DeadCellsFromLeft | Metric::DeadCellsFromRight => {
+                let of_replay = self.dead_cells.iter().filter(|_| point != Point::Original);
+                let side = metric.from().unwrap_or(LinkSide::Left) as usize;
+                return Sample::new(of_replay.skip(side).take(1).copied().flatten());
+            }
             Metric::QueueDelayFromLeft => return self.queue_delay(LinkSide::Left),
             Metric::QueueDelayFromRight => return self.queue_delay(LinkSide::Right),
             Metric::ProbeRoundTrip | Metric::ProbeRequest => {
@@ -750,7 +759,9 @@ impl Measurements {
             | Metric::QueueFromLeft
             | Metric::QueueFromRight
             | Metric::QueueDelayFromLeft
-            | Metric::QueueDelayFromRight => Vec::new(),
+            | Metric::QueueDelayFromRight
+            | Metric::DeadCellsFromLeft
+            | Metric::DeadCellsFromRight => Vec::new(),
             Metric::ProbeRoundTrip | Metric::ProbeRequest => {
                 let kind = metric.probe_kind().filter(|_| point != Point::Original);
                 let bins = self.window.1.since(self.window.0).as_nanos() / self.bin.as_nanos();

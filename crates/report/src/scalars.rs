@@ -387,7 +387,7 @@ impl Source<'_> {
 }
 
 /// All quantities, in the order of tables.
-pub const QUANTITIES: [Quantity; 66] = {
+pub const QUANTITIES: [Quantity; 67] = {
     use Better::{Higher, Lower, Neither};
     use ScalarUnit::{Count, MegabitsPerSecond, Milliseconds, One, Packets, PacketsPerSecond, Share};
     use Scope::{Class, Direction, Run};
@@ -661,6 +661,14 @@ pub const QUANTITIES: [Quantity; 66] = {
             Direction,
             "share of the window in which the link was sending",
             |s, Place { from, .. }| Found::of(s.run.facts.utilisation(from)),
+        ),
+        of(
+            "dead_cells_share",
+            Share,
+            Lower,
+            Direction,
+            "cells of packets that died / cells that the line sent, whole run; null where the link carries packets",
+            |s, Place { from, .. }| Found::of(s.run.facts.cells(from).and_then(|cells| cells.dead_share())),
         ),
         of(
             "queue_length_mean_packets",

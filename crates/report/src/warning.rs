@@ -189,8 +189,8 @@ pub enum Warning {
         link: String,
         /// How long the link takes to send what waited there at most.
         holds_ns: u64,
-        /// How long it takes to send all that the limit allows.
-        limit_ns: u64,
+        /// How long it takes to send all that the limit allows; `None` if there is no limit.
+        limit_ns: Option<u64>,
         /// The queue, in words.
         queue: String,
     },
@@ -280,9 +280,13 @@ fn standing_queue(class: &str, share: &str, link: &str, holds_ns: u64) -> String
 }
 
 /// What [`Warning::DeepQueue`] says.
-fn deep_queue(link: &str, holds_ns: u64, limit_ns: u64, queue: &str) -> String {
-    let [held, allowed] = [holds_ns, limit_ns].map(|time| Unit::Time.show(time as f64));
-    format!("the queue of {link} held up to {held} of traffic; its limit ({queue}) allows {allowed}")
+fn deep_queue(link: &str, holds_ns: u64, limit_ns: Option<u64>, queue: &str) -> String {
+    let held = Unit::Time.show(holds_ns as f64);
+    let allowed = limit_ns.map_or_else(
+        || format!("it has no limit ({queue})"),
+        |time| format!("its limit ({queue}) allows {}", Unit::Time.show(time as f64)),
+    );
+    format!("the queue of {link} held up to {held} of traffic; {allowed}")
 }
 
 /// What [`Warning::LongRoundTrips`] says.
@@ -542,7 +546,7 @@ impl Warning {
                 Some("if this is not what was meant, give the link a longer queue or TCP a smaller initial window")
             }
             Warning::DeepQueue { .. } => Some(
-                "if this is not what was meant, set a limit: --queue drop-tail,limit=100p, or limit of the link's queue in the experiment",
+                "if this is not what was meant, set a limit: --queue drop-tail,limit=100p, or in the experiment limit of the link's queue, or buffer of its cells",
             ),
             Warning::Bufferbloat { .. } | Warning::StandingQueue { .. } => {
                 Some("if this is not what was meant, give the link a shorter queue or a higher rate")

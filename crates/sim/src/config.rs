@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use flowloom_core::cell::Mapping;
+use flowloom_core::path::cell_keys::Paced;
 use flowloom_core::path::{
-    BucketConfig, Impairments, Leg, Line, PathDelays, Placement, Propagation, Rules, Schedule, TokenBucket, Trace,
-    Transmitter,
+    BucketConfig, CellParams, Impairments, Leg, Line, PathDelays, Placement, Propagation, Rules, Schedule, TokenBucket,
+    Trace, Transmitter,
 };
 use flowloom_core::plausibility::Response;
 use flowloom_core::play::{ReplayModel, Waits};
@@ -82,8 +84,10 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// The queue in front of it, in which the packet in transmission does not count.
     pub queue: Discipline,
-    /// What a discipline that has a queue for each flow takes for one.
-    pub per: Per,
+    /// What a discipline that has a queue for each flow takes for one; of a link of cells, which packets share a circuit.
+    pub per: Grouping,
+    /// Cells that carry the packets: their buffer stands in place of the queue.
+    pub cells: Option<CellParams>,
     /// What sends the packets from the left and from the right: a trace instead of the rate.
     pub trace: Option<[Arc<Trace>; 2]>,
     /// A token bucket of each direction that the packets at the head of the queue wait for.
@@ -99,7 +103,8 @@ impl LinkConfig {
             rate,
             delay: Duration::ZERO,
             queue: Discipline::DropTail(Limit::Packets(65_000)),
-            per: Per::Connection,
+            per: Grouping::Connection,
+            cells: None,
             trace: None,
             shaper: None,
             policer: None,
@@ -113,6 +118,26 @@ impl LinkConfig {
             (Some(traces), _) => Transmitter::Trace(Schedule::new(Arc::clone(&traces[side as usize]))),
             (None, Some(bucket)) => Transmitter::Shaper(line, Box::new(TokenBucket::new(bucket))),
             (None, None) => Transmitter::Line(line),
+        }
+    }
+}
+
+/// What packets of a link belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// Those of a connection.
+    Connection,
+    /// Those of a class of connections.
+    Class,
+    /// Those of a virtual circuit.
+    Circuit(Mapping, Paced),
+}
+
+impl From<Per> for Grouping {
+    fn from(per: Per) -> Grouping {
+        match per {
+            Per::Connection => Grouping::Connection,
+            Per::Class => Grouping::Class,
         }
     }
 }
@@ -222,6 +247,8 @@ pub struct Class {
     pub as_captured: AsCaptured,
     /// The response function that mean windows are set beside; `None` takes that of the congestion control, if it has one.
     pub response: Option<Response>,
+    /// Its flows are what a study looks at, and others are their background: which circuits are paced goes by this.
+    pub is_target: bool,
 }
 
 impl Default for Class {
@@ -232,6 +259,7 @@ impl Default for Class {
             tcp: tcp::Config::default(),
             as_captured: AsCaptured::default(),
             response: None,
+            is_target: false,
         }
     }
 }
@@ -301,6 +329,9 @@ impl Config {
             link.queue.build(link.rate, Stream::new(self.seed, Purpose::Queue, 0))?;
             if let Some(problem) = link.rate.impossible() {
                 return Err(ConfigError::Rate { rate: link.rate, problem });
+            }
+            if let Some(cells) = &link.cells {
+                above_zero("period of ABR", cells.abr.map_or(Duration::MAX, |abr| abr.every))?;
             }
         }
         for flow in &self.datagrams {

@@ -3,8 +3,12 @@
 use std::mem::offset_of;
 use std::num::NonZeroU16;
 
+use flowloom_core::cell::Mapping;
 use flowloom_core::extract::{Boundaries, Identity, Missing, Observer, Seen};
-use flowloom_core::path::{self, DelayBox, ExtraDelays, FlowValues, Impaired, LinkEvent, LossBehind, PathDelays};
+use flowloom_core::path::cell_keys::Paced;
+use flowloom_core::path::{
+    self, CellParams, DelayBox, ExtraDelays, FlowValues, Impaired, LinkEvent, LossBehind, PathDelays,
+};
 use flowloom_core::plausibility::{LossEvents, Signal, Tally};
 use flowloom_core::play::{AtEnd, Losses, LostAt, Syns};
 use flowloom_core::record::{Recorder, TrafficClass};
@@ -41,6 +45,8 @@ pub struct Flow {
     observed: bool,
     ip_version: IpVersion,
     traffic_class: TrafficClass,
+    /// The acceptor's port; 0 where it is not known.
+    service: u16,
     paths: PerSide<Path>,
     /// What the monitor saw, once it saw something.
     seen: Option<Box<Monitored>>,
@@ -166,6 +172,7 @@ impl Flow {
             observed: config.monitor,
             ip_version: IpVersion::V4,
             traffic_class: TrafficClass::Other,
+            service: 0,
             paths: PerSide { initiator: path(Side::Initiator), acceptor: path(Side::Acceptor) },
             seen: None,
             boundaries: None,
@@ -181,6 +188,7 @@ impl Flow {
         let identifiers = Identifiers { id: vector.id, initiator_side: vector.initiator_side, class: *class };
         let mut flow = Flow::new(identifiers, config, &delays, values);
         flow.ip_version = ip_version(vector, config.class(*class));
+        flow.service = vector.ends.acceptor.port.unwrap_or(0);
         flow.traffic_class = match (origin, vector.pattern) {
             (Origin::Source { .. }, _) => TrafficClass::Source,
             (Origin::Probe, _) => TrafficClass::Probe,
@@ -311,6 +319,22 @@ impl Flow {
     /// What its packets belong to; those of UDP belong to [`TrafficClass::Datagram`] where they are no probes.
     pub fn traffic_class(&self) -> TrafficClass {
         self.traffic_class
+    }
+
+    /// The virtual circuit of packets of `sender`.
+    pub fn circuit(&self, sender: Side, (mapping, paced): (Mapping, Paced), config: &Config) -> u64 {
+        let number = match mapping {
+            Mapping::PerConversation => self.id,
+            Mapping::PerType => u64::from(self.class) << 16 | u64::from(self.service),
+            Mapping::PerDestination => self.way(sender, config).last().map_or(0, |link| link.index() as u64),
+        };
+        let is_target = config.class(self.class).is_target;
+        let is_paced = match paced {
+            Paced::Both => true,
+            Paced::Target => is_target,
+            Paced::Background => !is_target,
+        };
+        number | if is_paced { CellParams::PACED } else { 0 }
     }
 
     /// The version of IP of its packets.

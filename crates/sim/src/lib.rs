@@ -55,7 +55,7 @@ mod starts;
 mod summary;
 
 pub use classed::{Classed, Origin};
-pub use config::{Class, Config, ConfigError, LinkConfig, LinkNumber, Monitored, Traced, Way};
+pub use config::{Class, Config, ConfigError, Grouping, LinkConfig, LinkNumber, Monitored, Traced, Way};
 pub use datagram_flow::DatagramFlow;
 pub use emulation::{Closed, Emulation};
 pub use flight::{Handle, link_bytes};

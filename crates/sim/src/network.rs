@@ -6,7 +6,6 @@ use std::num::NonZeroU16;
 use flowloom_core::path::{FlowTable, FlowValues, Link, LinkEvent, Offered, Passage, Policer, Sojourns};
 use flowloom_core::plausibility::Signal;
 use flowloom_core::queue;
-use flowloom_core::queue::keys::Per;
 use flowloom_core::record::{
     DropReason, DropRecord, PacketKind, PacketRecord, Record, Recorder, Traffic, TrafficClass, WindowRecord,
 };
@@ -16,7 +15,7 @@ use flowloom_core::time::Time;
 use flowloom_core::wire::Ecn;
 use flowloom_core::workload::{ConnectionVector, LinkSide, PerSide, Side};
 
-use crate::config::{Config, ConfigError, LinkNumber, Monitored};
+use crate::config::{Config, ConfigError, Grouping, LinkNumber, Monitored};
 use crate::events::EventQueue;
 use crate::flight::{Handle, Loss, Packet, Packets, is_datagram};
 use crate::flow::{FIRST_GUEST, Flow};
@@ -236,9 +235,16 @@ impl<'a, R: Recorder> Network<'a, R> {
     pub fn new(config: &'a Config, recorder: &'a mut R) -> Result<Network<'a, R>, ConfigError> {
         let hop = |number: u16| {
             let link = config.link(LinkNumber(number));
-            let queue = link.queue.build(link.rate, Stream::new(config.seed, Purpose::Queue, u64::from(number)))?;
+            let transmitter = link.transmitter(LinkNumber(number).side());
+            let built = match &link.cells {
+                Some(cells) => Link::of_cells(cells.clone(), transmitter, link.delay, config.results()),
+                None => {
+                    let stream = Stream::new(config.seed, Purpose::Queue, u64::from(number));
+                    Link::through(link.queue.build(link.rate, stream)?, transmitter, link.delay, config.results())
+                }
+            };
             Ok::<_, ConfigError>(Hop {
-                link: Link::through(queue, link.transmitter(LinkNumber(number).side()), link.delay, config.results()),
+                link: built,
                 policer: link.policer.map(Policer::new),
                 departure: Time::MAX,
                 queued: Default::default(),
@@ -309,8 +315,9 @@ impl<'a, R: Recorder> Network<'a, R> {
             class: class(kind),
             ecn: segment.ecn,
             flow: match self.config.link(link).per {
-                Per::Connection => flow.id(),
-                Per::Class => u64::from(flow.class()),
+                Grouping::Connection => flow.id(),
+                Grouping::Class => u64::from(flow.class()),
+                Grouping::Circuit(mapping, paced) => flow.circuit(sender, (mapping, paced), self.config),
             },
             tag: u64::from(slot) << 32 | u64::from(handle.index()),
         };
@@ -345,6 +352,7 @@ impl<'a, R: Recorder> Network<'a, R> {
         }
         match outcome {
             Ok(Offered::Passes(passage)) => {
+                let passage = without_earlier_mark(passage, &segment);
                 if link.is_bottleneck() {
                     self.sojourn(now, handle, flow, now, &passage);
                 }
@@ -371,6 +379,7 @@ impl<'a, R: Recorder> Network<'a, R> {
         let &Packet { segment, is_repeat, .. } = self.packets.get(handle);
         let is_fresh = link.is_bottleneck() && !(is_repeat && is_datagram(&segment));
         let carried = if is_fresh { flow.fresh_behind_queue(sender, &segment) } else { 0 };
+        let passage = &without_earlier_mark(*passage, &segment);
         if link.is_bottleneck() {
             self.sojourn(passage.started, handle, flow, self.packets.get(handle).due, passage);
         }
@@ -564,6 +573,10 @@ impl<'a, R: Recorder> Network<'a, R> {
     pub fn depart(&mut self, now: Time, link: LinkNumber) -> Result<(), R::Error> {
         self.bring_up_to(now)?;
         let hop = &mut self.hops[link.index()];
+        // An earlier wake-up took the place of this one, and has asked for the next.
+        if hop.departure > now {
+            return Ok(());
+        }
         hop.departure = Time::MAX;
         hop.link.handle_timeout(now);
         self.polling = true;
@@ -712,4 +725,9 @@ impl<R> Links for Network<'_, R> {
         }
         LinksAt { time: now, links }
     }
+}
+
+/// How a packet passed a link. Its mark is this queue's only if `segment`, as it came to it, had none.
+fn without_earlier_mark(passage: Passage, segment: &Segment) -> Passage {
+    Passage { marked: passage.marked && !segment.ecn.is_marked(), ..passage }
 }

@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Component, Path};
 
-use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
+use nix::fcntl::{OFlag, openat};
+use nix::sys::stat::Mode;
 
 /// The longest file that [`read`] takes into memory, in bytes.
 const LONGEST: u64 = 256 << 20;
@@ -38,11 +39,16 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// # Errors
 /// What the system says, that a link or `..` is on the way, or that it is no such file.
 pub fn read_below(root: &Path, path: &Path, longest: u64) -> io::Result<Vec<u8>> {
-    let folder = File::open(root)?;
-    let how = OpenHow::new()
-        .flags(OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC)
-        .resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
-    let file = File::from(openat2(&folder, path, how)?);
+    let mut file = File::open(root)?;
+    let mut parts = path.components().peekable();
+    while let Some(part) = parts.next() {
+        let Component::Normal(name) = part else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "its path leads out of its folder"));
+        };
+        let kind = if parts.peek().is_some() { OFlag::O_DIRECTORY } else { OFlag::O_NONBLOCK };
+        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | kind;
+        file = File::from(openat(&file, name, flags, Mode::empty())?);
+    }
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
@@ -69,7 +75,6 @@ fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use nix::sys::stat::Mode;
     use nix::unistd::mkfifo;
 
     use super::*;
@@ -101,7 +106,16 @@ mod tests {
         std::os::unix::fs::symlink("inner", root.join("other")).unwrap();
         let below = |path: &str| read_below(&root, Path::new(path), 4);
         assert_eq!(below("inner/file").unwrap(), b"text");
-        for path in ["inner/link", "other/file", "../secret", "inner/../../secret", "/etc/hostname", "inner"] {
+        for path in [
+            "inner/link",
+            "other/file",
+            "../secret",
+            "inner/../../secret",
+            "inner/../inner/file",
+            "/etc/hostname",
+            "inner",
+            "",
+        ] {
             assert!(below(path).is_err(), "{path}");
         }
         std::fs::write(root.join("inner/file"), "texts").unwrap();

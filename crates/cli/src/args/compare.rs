@@ -23,7 +23,8 @@ pub struct Compare {
     pub all_pairs: bool,
     /// Metrics to compare, separated by commas [default: all]: duration, response_time, active_connections,
     /// throughput_from_left, throughput_from_right, packet_arrivals, goodput, round_trip_time, adu_size, queue_from_left,
-    /// queue_from_right, queue_delay_from_left, queue_delay_from_right, probe_round_trip, probe_request
+    /// queue_from_right, queue_delay_from_left, queue_delay_from_right, dead_cells_from_left, dead_cells_from_right, probe_round_trip,
+    /// probe_request
     #[arg(long, value_name = "METRIC", value_delimiter = ',')]
     pub metric: Vec<Metric>,
     /// Differences to ignore: 5%, 1ms or 1ms,5% [default: 2%, but at least 0.5 ms for times and 0.5 for counts]

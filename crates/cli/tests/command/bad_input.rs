@@ -391,7 +391,11 @@ fn an_experiment_with_an_unknown_key() {
     let said = bench.flowloom(&["run", "e.toml", "-o", "r"]);
     said.failed(
         2,
-        &["e.toml:4: unknown key \"qeue\"", "known: delay, from, policer, queue, rate", "did you mean \"queue\"?"],
+        &[
+            "e.toml:4: unknown key \"qeue\"",
+            "known: cells, delay, from, policer, queue, rate",
+            "did you mean \"queue\"?",
+        ],
     );
     bench.file("e.toml", b"[workload]\nsource = \"c.pcap\"\n[network.bottleneck.queue]\nkind = \"droptail\"\n");
     bench.flowloom(&["run", "e.toml", "-o", "r"]).failed(2, &["e.toml:4", "did you mean \"drop-tail\"?"]);

@@ -5,6 +5,7 @@ mod anonymize;
 mod bad_experiments;
 mod bad_input;
 mod calibrate;
+mod cells;
 mod chain;
 mod compare;
 mod convert;

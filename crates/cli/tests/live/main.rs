@@ -2,6 +2,7 @@
 //! where they are skipped. Hosts of tests are busy: bounds are loose, and no test asks for a verdict of VALID.
 
 mod capacity;
+mod cells;
 mod chain;
 mod congestion;
 mod datagrams;

@@ -17,26 +17,25 @@ pub enum Joined {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reassembly {
     cells: u32,
-    bytes: u32,
-    packet: u32,
-    mixed: bool,
 }
 
 impl Reassembly {
-    /// Takes the next cell of the circuit, of a packet of `bytes` in `cells` cells.
-    pub fn join(&mut self, cell: Cell, bytes: u32, cells: u32) -> Joined {
-        self.mixed |= self.cells > 0 && self.packet != cell.packet;
-        self.packet = cell.packet;
+    /// No cell of a frame whose end is to come is here.
+    pub const fn is_empty(&self) -> bool {
+        self.cells == 0
+    }
+
+    /// Takes the next cell of the circuit, of a packet of `cells` cells, some of which were lost if `is_dead`.
+    ///
+    /// A packet that lost nothing brings all its cells before its last, so that more of them are those of another. Nothing tells the cells of
+    /// two packets from each other here: their length and check sum do in AAL5.
+    pub fn join(&mut self, cell: Cell, cells: u32, is_dead: bool) -> Joined {
         self.cells += 1;
-        self.bytes += u32::from(cell.carried);
         if !cell.last {
             return Joined::Part;
         }
         let frame = std::mem::take(self);
-        match frame.mixed || (frame.cells, frame.bytes) != (cells, bytes) {
-            true => Joined::Broken,
-            false => Joined::Whole,
-        }
+        if !is_dead && frame.cells == cells { Joined::Whole } else { Joined::Broken }
     }
 }
 
@@ -50,20 +49,30 @@ mod tests {
         sizes.iter().enumerate().map(cell).collect()
     }
 
+    /// What comes of the cells of packets of three and two cells, of which those in `dead` lost some.
+    fn joined(cells: &[Cell], dead: &[u32]) -> Vec<Joined> {
+        let mut reassembly = Reassembly::default();
+        let join = |cell: &Cell| {
+            let cells = if cell.packet == 1 { 3 } else { 2 };
+            reassembly.join(*cell, cells, dead.contains(&cell.packet))
+        };
+        cells.iter().map(join).collect()
+    }
+
     #[test]
     fn a_lost_end_takes_the_next_packet_along() {
         use Joined::{Broken, Part, Whole};
         let (first, second) = (frame(1, &[48, 48, 4]), frame(2, &[48, 1]));
-        let joined = |cells: &[Cell]| {
-            let mut reassembly = Reassembly::default();
-            let join = |cell: &Cell| {
-                let (bytes, cells) = if cell.packet == 1 { (100, 3) } else { (49, 2) };
-                reassembly.join(*cell, bytes, cells)
-            };
-            cells.iter().map(join).collect::<Vec<_>>()
-        };
-        assert_eq!(joined(&[&first[..], &second].concat()), [Part, Part, Whole, Part, Whole]);
-        assert_eq!(joined(&[&first[1..], &second].concat()), [Part, Broken, Part, Whole]);
-        assert_eq!(joined(&[&first[..2], &second].concat()), [Part, Part, Part, Broken]);
+        assert_eq!(joined(&[&first[..], &second].concat(), &[]), [Part, Part, Whole, Part, Whole]);
+        assert_eq!(joined(&[&first[1..], &second].concat(), &[1]), [Part, Broken, Part, Whole]);
+        assert_eq!(joined(&[&first[..2], &second].concat(), &[1]), [Part, Part, Part, Broken]);
+    }
+
+    /// Of two packets of one number and of one length, as of one that took the place of the other.
+    #[test]
+    fn cells_of_another_packet_do_not_make_one_whole() {
+        use Joined::{Broken, Part};
+        let (before, after) = (frame(1, &[48, 48, 48]), frame(1, &[48, 48, 48]));
+        assert_eq!(joined(&[&before[..2], &after[2..]].concat(), &[1]), [Part, Part, Broken]);
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
+use super::cells::{CellParams, Cells};
 use super::link_statistics::LinkStatistics;
+use super::passage::{LinkEvent, Offered, Passage};
 use super::transmitter::{Line, Transmitter};
 use crate::queue::{Admission, Admit, Arrival, Backlog, Lost, Packet, Queue, Scheduler, Serve, Verdict};
 use crate::record::DropReason;
@@ -16,10 +18,10 @@ use crate::units::Rate;
 /// - A discipline that decides at arrival serves in order of arrival, so everything that will happen to a packet is known
 ///   the moment it is offered: [`Link::offer`] answers with its passage. Nobody has to wake the link; its deadlines only
 ///   say when [`Link::backlog`] would change.
-/// - A discipline that decides at departure answers that the packet is queued. What became of the waiting packets is told by
+/// - A discipline that decides at departure, and a link of cells, answer that the packet is queued. What became of the waiting packets is told by
 ///   [`Link::poll`], to be called after every [`Link::offer`] and [`Link::handle_timeout`] until it returns nothing. While
-///   packets wait the link asks to be woken once per packet, when the line will be free. A packet that finds the line
-///   free starts at once, without a wake-up.
+///   packets wait the link asks to be woken once per packet, or once per cell, when the line will be free. A packet that finds
+///   the line free starts at once, without a wake-up.
 ///
 /// Times given to [`Link::offer`] and [`Link::handle_timeout`] must not decrease. Waking early, late or twice changes
 /// nothing: what is due happens as of its time. Transmission is exact: while the link is busy a packet starts when the one
@@ -54,55 +56,13 @@ enum Holding {
         /// Always empty between calls; kept for its memory.
         lost: Lost,
     },
+    Cells(Box<Cells>),
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     start: Time,
     bytes: u32,
-}
-
-/// What becomes of a packet the link transmits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passage {
-    /// Its transmission starts; before that it waits.
-    pub started: Time,
-    /// Its last bit leaves the line.
-    pub departed: Time,
-    /// Its last bit arrives at the far end.
-    pub arrived: Time,
-    /// The queue gave it the ECN mark.
-    pub marked: bool,
-}
-
-/// What becomes of a packet that the link took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offered {
-    /// Everything is known.
-    Passes(Passage),
-    /// It is in the queue; [`Link::poll`] will tell.
-    Queued,
-}
-
-/// What became of a packet that was [`Offered::Queued`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkEvent {
-    /// Its transmission has started.
-    Started {
-        /// The packet; marked, if the queue marked it.
-        packet: Packet,
-        /// Its times.
-        passage: Passage,
-    },
-    /// It was dropped.
-    Dropped {
-        /// The packet.
-        packet: Packet,
-        /// When.
-        time: Time,
-        /// Why.
-        reason: DropReason,
-    },
 }
 
 impl Link {
@@ -125,6 +85,12 @@ impl Link {
                 lost: Lost::default(),
             },
         };
+        Link { transmitter, propagation, free: Time::ZERO, holding, statistics: LinkStatistics::new(window) }
+    }
+
+    /// The same for a link that carries packets in cells.
+    pub fn of_cells(params: CellParams, transmitter: Transmitter, propagation: Duration, window: [Time; 2]) -> Link {
+        let holding = Holding::Cells(Box::new(Cells::new(params)));
         Link { transmitter, propagation, free: Time::ZERO, holding, statistics: LinkStatistics::new(window) }
     }
 
@@ -182,6 +148,13 @@ impl Link {
                 self.statistics.peak(now, self.backlog());
                 taken.map(|()| Offered::Queued)
             }
+            Holding::Cells(cells) => {
+                cells.offer(now, packet, &mut self.statistics);
+                self.send_cells(now);
+                // What leaves at once has not waited.
+                self.statistics.peak(now, self.backlog());
+                Ok(Offered::Queued)
+            }
         }
     }
 
@@ -212,7 +185,16 @@ impl Link {
                 }
             }
             Holding::Departure { .. } => self.serve(now),
+            Holding::Cells(_) => self.send_cells(now),
         }
+    }
+
+    /// Lets all happen that is due by `now` in a link of cells.
+    #[inline(never)]
+    fn send_cells(&mut self, now: Time) {
+        let Holding::Cells(cells) = &mut self.holding else { return };
+        cells.advance(now, &mut self.transmitter, self.propagation, &mut self.statistics);
+        self.free = cells.free();
     }
 
     /// Takes packets from a queue that decides at departure while the line is free by `now`.
@@ -248,6 +230,7 @@ impl Link {
         match &mut self.holding {
             Holding::Arrival { .. } => None,
             Holding::Departure { said, .. } => said.pop_front(),
+            Holding::Cells(cells) => cells.poll(),
         }
     }
 
@@ -256,6 +239,7 @@ impl Link {
         match &self.holding {
             Holding::Arrival { waiting, .. } => waiting.front().map(|head| head.start),
             Holding::Departure { due, .. } => *due,
+            Holding::Cells(cells) => cells.next_timeout(&self.transmitter),
         }
     }
 
@@ -264,6 +248,7 @@ impl Link {
         match &self.holding {
             Holding::Arrival { backlog, .. } => *backlog,
             Holding::Departure { scheduler, .. } => scheduler.backlog(),
+            Holding::Cells(cells) => cells.backlog(),
         }
     }
 
@@ -278,6 +263,7 @@ impl Link {
                 left
             }
             Holding::Departure { scheduler, .. } => scheduler.backlog(),
+            Holding::Cells(cells) => cells.backlog(),
         }
     }
 
@@ -291,6 +277,7 @@ impl Link {
         match &self.holding {
             Holding::Arrival { waiting, .. } => waiting.back().map(|last| last.start),
             Holding::Departure { due, .. } => due.map(|_| Time::MAX),
+            Holding::Cells(cells) => (cells.backlog().packets > 0).then_some(Time::MAX),
         }
     }
 
@@ -306,6 +293,7 @@ impl Link {
                 self.statistics.hold(*changed, end, scheduler.backlog());
                 *changed = end;
             }
+            Holding::Cells(cells) => cells.end(end, &mut self.statistics),
         }
         self.statistics.end(end, self.free, |from, to| self.transmitter.room(from, to));
     }

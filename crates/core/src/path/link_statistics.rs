@@ -1,5 +1,6 @@
 //! What a link measures of itself, exactly and without events of its own.
 
+use super::cell_counts::CellCounts;
 use crate::queue::Backlog;
 use crate::time::{Duration, Time};
 
@@ -23,6 +24,8 @@ pub struct LinkStatistics {
     /// What waits at the start of the window, as far as it is known.
     standing: Backlog,
     max: Backlog,
+    /// Of a link of cells, over the whole run.
+    pub(super) cells: Option<CellCounts>,
 }
 
 impl LinkStatistics {
@@ -116,6 +119,11 @@ impl LinkStatistics {
     /// Most packets, and most bytes, that ever waited at once in the window.
     pub const fn max(&self) -> Backlog {
         self.max
+    }
+
+    /// What a link of cells counted, over the whole run.
+    pub const fn cells(&self) -> Option<&CellCounts> {
+        self.cells.as_ref()
     }
 
     /// Share of the window in which no packet waited, from exact times; one for an empty window.

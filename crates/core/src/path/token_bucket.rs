@@ -37,6 +37,11 @@ impl BucketConfig {
     /// A full-sized Ethernet frame without FCS.
     pub const MIN_BURST: u32 = 1_514;
 
+    /// The rate at which it is filled.
+    pub fn rate(&self) -> Rate {
+        Rate::from_bits_per_second(self.bits_per_second).unwrap_or(Rate::UNLIMITED)
+    }
+
     /// A bucket of `burst` bytes, filled at `rate`.
     ///
     /// # Errors

@@ -83,6 +83,13 @@ impl Line {
         Line { serialiser: Serialiser::new(rate), free: Time::ZERO }
     }
 
+    /// What is sent from now on goes at another rate.
+    pub fn change(&mut self, rate: Rate) {
+        if self.serialiser.rate() != rate {
+            self.serialiser = Serialiser::new(rate);
+        }
+    }
+
     /// When a packet starts that is ready at `ready`.
     #[inline]
     pub fn start(&self, ready: Time) -> Time {

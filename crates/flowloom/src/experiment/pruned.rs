@@ -66,10 +66,11 @@ fn take(root: &mut Value, path: &KeyPath) -> Option<String> {
 const INDEPENDENT: [&str; 3] = ["", "measure", "run"];
 
 /// Keys of the network on which neither its nodes nor its links depend.
-const NOT_SHAPE: [&str; 8] = [
+const NOT_SHAPE: [&str; 9] = [
     "network.bottleneck.rate",
     "network.bottleneck.delay",
     "network.bottleneck.queue",
+    "network.bottleneck.cells",
     "network.bottleneck.shaper",
     "network.bottleneck.policer",
     "network.bottleneck.trace",

@@ -73,6 +73,7 @@ fn of_network(experiment: &Experiment, facts: &WorkloadFacts) -> Vec<String> {
     let Network { bottleneck, .. } = network;
     let queue = Network::default().bottleneck.queue;
     say(bottleneck.queue.resolved() != queue.resolved(), &|| format!("queue {}", bottleneck.queue));
+    say(bottleneck.cells.is_some(), &|| bottleneck.buffer());
     say(!bottleneck.delay.value.is_zero(), &|| format!("delay {}", bottleneck.delay));
     say(network.topology != Topology::Dumbbell, &|| network.kind());
     let additions = network.additions();

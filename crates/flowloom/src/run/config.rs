@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use flowloom_core::path::{Placement, Trace};
 use flowloom_core::time::Duration;
-use flowloom_core::units::{Limit, Rate};
+use flowloom_core::units::Limit;
 use flowloom_core::workload::LinkSide;
-use flowloom_report::facts::{LinkFacts, Topology};
-use flowloom_sim::{Config, ConfigError, LinkNumber, PacketCounts, Summary};
+use flowloom_report::facts::{CellFacts, LinkFacts, Topology};
+use flowloom_sim::{Config, ConfigError, LinkConfig, LinkNumber, PacketCounts, Summary};
 
 use crate::error::{Error, KeyError};
-use crate::experiment::{Experiment, LossChoice, Network, Part, Quantity, Queue, RateChoice, Shape};
+use crate::experiment::{Bottleneck, Experiment, LossChoice, Network, Part, Quantity, Queue, RateChoice, Shape};
 use crate::run::changes::replay_model;
 use crate::run::load::link_rate;
 use crate::run::senders::Senders;
@@ -79,15 +79,18 @@ pub fn config(
 pub fn topology(network: &Network, shape: &Shape, config: &Config, summary: &Summary) -> Topology {
     let bottleneck = |side: LinkSide| {
         let direction = &summary.directions[side as usize];
-        (&config.bottleneck, &network.bottleneck.queue, direction.offered, direction.dropped, direction.link)
+        let Bottleneck { queue, .. } = &network.bottleneck;
+        let words = network.bottleneck.buffer();
+        (&config.bottleneck, (queue, words), direction.offered, direction.dropped, direction.link)
     };
     let links = shape.graph.links().iter().enumerate().map(|(number, joined)| {
-        let (link, queue, offered, dropped, measured) = match number.checked_sub(LinkNumber::other(0).index()) {
+        let (link, (queue, words), offered, dropped, measured) = match number.checked_sub(LinkNumber::other(0).index())
+        {
             None => bottleneck(if number == 0 { LinkSide::Left } else { LinkSide::Right }),
             Some(place) => {
                 let queue = match joined.link {
-                    Part::Alike(_) => &network.bottleneck.queue,
-                    Part::Link(place) => &network.links[place].queue,
+                    Part::Alike(_) => (&network.bottleneck.queue, network.bottleneck.buffer()),
+                    Part::Link(place) => (&network.links[place].queue, network.links[place].buffer()),
                 };
                 let counts = &summary.links[place];
                 (&config.links[place], queue, counts.offered, counts.dropped, counts.link)
@@ -100,7 +103,7 @@ pub fn topology(network: &Network, shape: &Shape, config: &Config, summary: &Sum
             monitored: number < LinkNumber::other(0).index(),
             rate_bits_per_second: link.rate.bits_per_second(),
             delay_ns: link.delay.as_nanos(),
-            queue: queue.to_string(),
+            queue: words,
             offered_packets: offered.total(),
             offered_bytes: offered.bytes,
             dropped_packets: dropped.total(),
@@ -109,7 +112,8 @@ pub fn topology(network: &Network, shape: &Shape, config: &Config, summary: &Sum
             queue_mean_packets: measured.mean_packets(),
             queue_max_packets: measured.max().packets,
             queue_max_ns: link.rate.bits_per_second().map(|rate| time_of(measured.max().bytes, rate)),
-            queue_limit_ns: queue_time(queue, link.rate, mean_packet(offered)),
+            queue_limit_ns: limit_time(queue, link, mean_packet(offered)),
+            cells: measured.cells().map(CellFacts::from),
         }
     });
     Topology {
@@ -122,9 +126,14 @@ pub fn topology(network: &Network, shape: &Shape, config: &Config, summary: &Sum
 /// A packet that fills a frame of Ethernet, in bytes on the link.
 pub const FULL_PACKET: u64 = 1_514;
 
-/// Nanoseconds that a line of `rate` takes for all that the limit of `queue` allows, of packets of `mean` bytes; `None` without a rate, and
-/// of queues that drop for other reasons.
-pub fn queue_time(queue: &Queue, rate: Rate, mean: u64) -> Option<u64> {
+/// Nanoseconds that `link` takes for all that the limit of its queue allows, of packets of `mean` bytes, or that of its buffer of cells;
+/// `None` without a rate or a limit, and of queues that drop for other reasons.
+pub fn limit_time(queue: &Queue, link: &LinkConfig, mean: u64) -> Option<u64> {
+    let rate = link.rate;
+    if let Some(cells) = &link.cells {
+        let bytes = u64::from(cells.room?) * u64::from(cells.framing.cell_bytes());
+        return rate.bits_per_second().map(|rate| time_of(bytes, rate));
+    }
     let bytes = match queue.limit().value {
         Limit::Bytes(bytes) => bytes,
         Limit::Packets(packets) => packets.saturating_mul(mean),

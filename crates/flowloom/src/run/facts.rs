@@ -142,7 +142,7 @@ fn network(experiment: &Experiment, config: &Config, of_load: &str) -> String {
         experiment.network.kind(),
         config.bottleneck.rate,
         config.bottleneck.delay,
-        experiment.network.bottleneck.queue,
+        experiment.network.bottleneck.buffer(),
         experiment.network.additions()
     )
 }

@@ -24,7 +24,7 @@ use crate::workload::source::Source;
 
 use super::again::Asked;
 use super::asked_before;
-use super::config::{FULL_PACKET, config, queue_time};
+use super::config::{FULL_PACKET, config, limit_time};
 use super::options::{Driver, RunOptions};
 use super::plan::Plan;
 use super::senders::{Senders, Together};
@@ -202,11 +202,15 @@ fn offered_share(source: &Source, senders: &Senders<'_>, config: &Config) -> Res
     Ok(8.0 * bytes as f64 / config.window.as_secs_f64().max(1e-9) / rate as f64)
 }
 
-/// Says that the queue of the bottleneck holds more than two seconds of traffic, if nothing but its limit makes it drop.
+/// Says that the queue of the bottleneck holds more than two seconds of traffic, if nothing but its limit makes it drop, or that it has
+/// no limit.
 fn deep_limit(experiment: &Experiment, config: &Config) -> Option<Warning> {
     let queue = &experiment.network.bottleneck.queue;
-    let time = queue_time(queue, config.bottleneck.rate, FULL_PACKET)?;
-    (time > DEEP_LIMIT).then(|| Warning::DeepLimit { queue: queue.to_string(), time: Duration::from_nanos(time) })
+    let time = limit_time(queue, &config.bottleneck, FULL_PACKET);
+    let has_no_limit = config.bottleneck.cells.as_ref().is_some_and(|cells| cells.room.is_none());
+    let queue = experiment.network.bottleneck.buffer();
+    (has_no_limit || time.is_some_and(|time| time > DEEP_LIMIT))
+        .then(|| Warning::DeepLimit { queue, time: time.map(Duration::from_nanos) })
 }
 
 /// Counts what connections need.

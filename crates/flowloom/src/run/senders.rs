@@ -55,7 +55,7 @@ impl<'a> Senders<'a> {
             way: way.clone(),
             tcp: tcp.config(),
             as_captured: replay.as_captured(tcp),
-            response: None,
+            ..Class::default()
         };
         let mut classes = vec![of_workload(tcp)];
         classes.extend(tcp.classes.iter().map(|class| of_workload(&tcp.with(&class.tcp))));
@@ -67,7 +67,7 @@ impl<'a> Senders<'a> {
             let (way, from) = way?;
             let runs = runs.get(number).cloned().flatten();
             sources.push(Placed { source, class: classes.len() as u16, from, first, runs });
-            classes.push(Class { way, tcp: source.tcp(tcp).config(), ..Class::default() });
+            classes.push(Class { way, tcp: source.tcp(tcp).config(), is_target: true, ..Class::default() });
             first += source.flows();
         }
         let sends_datagrams = datagram_flows > 0 && experiment.workload.datagrams == DatagramModel::AsSeen;

@@ -6,6 +6,7 @@
 //! | `question` | what can be asked: the path and query of a URL, with bounds |
 //! | `shelf` | folders, found again when they change; a question answered |
 //! | `folders` | what is in a folder and below it, symbolic links left out |
+//! | `insides` | whether stores, runs and sweeps have symbolic links in them |
 //! | `series` | periods, days, correlations and bursts of a monitor |
 //! | `map` | sites and links at a time, with their load |
 //! | `runs` | runs: what a list shows of each; search |
@@ -14,6 +15,7 @@
 //! | `marks` | runs, workloads and notes as periods of time |
 
 mod folders;
+mod insides;
 mod map;
 mod marks;
 mod notes;

@@ -14,7 +14,8 @@ use flowloom_store::running::request_stop;
 use serde::Serialize;
 use serde_json::json;
 
-use super::folders::{Folder, FolderKind, Found};
+use super::folders::{Folder, FolderKind, Found, Limits};
+use super::insides::Insides;
 use super::map;
 use super::marks::{Mark, MarkKind};
 use super::notes::{self, Note};
@@ -58,6 +59,7 @@ pub enum Answer {
 pub struct Shelf {
     roots: Vec<PathBuf>,
     found: Mutex<Option<(Stopwatch, Arc<Found>)>>,
+    insides: Mutex<Insides>,
     cards: Mutex<BTreeMap<PathBuf, (Stamp, Arc<RunCard>)>>,
     stores: Mutex<BTreeMap<PathBuf, (Stopwatch, Arc<Store>)>>,
     notes: Mutex<Option<(NotesKey, Arc<Notes>)>>,
@@ -99,6 +101,7 @@ impl Shelf {
         let shelf = Shelf {
             roots,
             found: Mutex::new(None),
+            insides: Mutex::default(),
             cards: Mutex::new(BTreeMap::new()),
             stores: Mutex::new(BTreeMap::new()),
             notes: Mutex::new(None),
@@ -230,7 +233,8 @@ impl Shelf {
         {
             return Ok(Arc::clone(found));
         }
-        let found = Arc::new(Found::below(&self.roots));
+        let mut insides = self.insides.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = Arc::new(Found::below(&self.roots, Limits::default(), &mut insides));
         *known = Some((Stopwatch::start(), Arc::clone(&found)));
         Ok(found)
     }
@@ -430,8 +434,7 @@ impl Shelf {
 
     /// The folder that was given, in which `folder` was found.
     fn root_of<'a>(&'a self, folder: &'a Folder) -> &'a Path {
-        let number = folder.id.split('/').next().and_then(|number| number.parse::<usize>().ok());
-        number.and_then(|number| self.roots.get(number)).map_or(&folder.path, PathBuf::as_path)
+        folder.root(&self.roots).unwrap_or(&folder.path)
     }
 
     /// All notes, each with the path of the run that it is about, and what is wrong with them; read again if a file was written again, or

@@ -389,6 +389,29 @@ fn what_is_left_out_is_told() {
 }
 
 #[test]
+fn large_runs_hide_no_others() {
+    use super::folders::{FolderKind, Found, Limits};
+    use super::insides::Insides;
+
+    let folder = tempfile::tempdir().unwrap();
+    for run in 0..5 {
+        let path = folder.path().join(format!("r{run}/seed-1"));
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.parent().unwrap().join("run.json"), "{}").unwrap();
+        (0..10 * run).for_each(|file| std::fs::write(path.join(format!("{file}")), "").unwrap());
+    }
+    // The search looks at five folders; the largest run has 42 files and folders.
+    let look = |entries, inside| {
+        let found = Found::below(&[folder.path().to_owned()], Limits { entries, inside }, &mut Insides::default());
+        let runs: Vec<String> = found.of(FolderKind::Run).map(|run| run.name.clone()).collect();
+        (runs.join(" "), found.problems)
+    };
+    assert_eq!(look(6, 42), ("r0 r1 r2 r3 r4".to_owned(), vec![]));
+    let problem = "r4 has more than 41 files and folders in it, and is left out".to_owned();
+    assert_eq!(look(6, 41), ("r0 r1 r2 r3".to_owned(), vec![problem]));
+}
+
+#[test]
 fn notes_find_their_runs_or_say_so() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["runs/a", "notes"] {

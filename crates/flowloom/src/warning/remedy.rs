@@ -2,8 +2,7 @@
 
 use super::Warning;
 
-const SET_A_LIMIT: &str =
-    "if this is not what was meant, set a limit: --queue drop-tail,limit=100p, or network.bottleneck.queue";
+const SET_A_LIMIT: &str = "if this is not what was meant, set a limit: --queue drop-tail,limit=100p, network.bottleneck.queue, or network.bottleneck.cells.buffer";
 
 const LEAVE_SHORT_WAITS_OUT: &str = "extract from the packets, or take the published setting, in which short waits are left out: \
      waits = { min = \"500ms\", correct = \"none\" }";

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path as Folder;
 
+use flowloom_core::path::CellCounts;
 use flowloom_core::record::DropReason;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::LinkSide;
@@ -78,7 +79,7 @@ pub struct DirectionResults {
     pub lost: u64,
     /// Frames that the queue dropped.
     pub dropped: u64,
-    /// The same by reason: `queue-full`, `early`, `overflow`.
+    /// The same by reason: `queue-full`, `early`, `overflow`, `spoilt`.
     pub dropped_by_reason: Vec<(String, u64)>,
     /// Frames too short to be any.
     pub malformed: u64,
@@ -90,6 +91,9 @@ pub struct DirectionResults {
     pub queue_mean_packets: f64,
     /// Its greatest length.
     pub queue_max_packets: u64,
+    /// What became of the cells of the bottleneck; absent where it carries packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cells: Option<CellCounts>,
     /// Frames that never came in, because nothing could carry them.
     pub refused: Refused,
 }
@@ -250,6 +254,7 @@ impl Carried {
             unsent: there.unwritten,
             queue_mean_packets: direction.link.mean_packets(),
             queue_max_packets: direction.link.max().packets,
+            cells: direction.link.cells().copied(),
             refused: self.refused[from as usize],
         }
     }
@@ -263,5 +268,6 @@ fn name(reason: DropReason) -> &'static str {
         DropReason::Policed => "policed",
         DropReason::Early => "early",
         DropReason::Overflow => "overflow",
+        DropReason::Spoilt => "spoilt",
     }
 }

@@ -205,6 +205,38 @@ fn a_queue_that_is_full_drops_the_rest() {
     assert!(sent.abs_diff(carried) <= 5, "{sent}: {table}");
 }
 
+/// Cells of AAL5: a datagram of 1,208 bytes is 1,236 of IP, which with a trailer of 8 take 26 cells of 53 bytes.
+#[test]
+fn frames_cross_in_cells() {
+    let Some(hosts) = Hosts::new() else { return };
+    let (came, results, _) = hosts.across("rate = 1M; cells = table(buffer = 260, discard = partial);", |hosts| {
+        let (left, right) = (udp(&hosts.left, v4(1, 4_004)), udp(&hosts.right, v4(2, 4_004)));
+        round_trip(&left, &right);
+        // 50 at once: the cells of one and ten more find room, and a few of others while they leave, 11 ms each.
+        (0..50).for_each(|_| assert!(left.send_to(&[0; 1_208], v4(2, 4_004)).is_ok()));
+        right.set_read_timeout(Some(Wait::from_millis(500))).unwrap();
+        let mut came = 0;
+        let mut bytes = [0; 2_000];
+        while right.recv(&mut bytes).is_ok() {
+            came += 1;
+        }
+        came
+    });
+    for direction in [&results.from_left, &results.from_right] {
+        let cells = direction.cells.unwrap();
+        assert_eq!(cells.cut, cells.sent + cells.lost() + cells.waiting(), "{cells:?}");
+        // Frames that passed are sent, or were on their way at the end.
+        let most = direction.sent + direction.in_flight + direction.unsent;
+        assert!((direction.sent..=most).contains(&cells.whole), "{direction:?}");
+        assert_eq!(cells.line_bytes, 53 * cells.sent);
+    }
+    let cells = results.from_left.cells.unwrap();
+    assert!((8..=14).contains(&came) && cells.whole >= came, "{came} {cells:?}");
+    assert!(cells.full > 0 && cells.rest > 0 && cells.cut >= 50 * 26, "{cells:?}");
+    let reasons: Vec<&str> = results.from_left.dropped_by_reason.iter().map(|(reason, _)| reason.as_str()).collect();
+    assert!(reasons.contains(&"queue-full") && !reasons.contains(&"early"), "{reasons:?}");
+}
+
 #[test]
 fn a_stream_is_as_fast_as_the_link_and_whole() {
     let Some(hosts) = Hosts::new() else { return };

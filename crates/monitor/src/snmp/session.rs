@@ -157,6 +157,8 @@ impl Session {
         let mut found = Vec::with_capacity(names.len());
         // Behind what was found, how many to ask for; the next ones on top.
         let mut parts: Vec<usize> = vec![names.len()];
+        // A large question that is lost once is asked again: any path loses some.
+        let mut lost = None;
         while let Some(part) = parts.pop() {
             if part > self.most_names {
                 let first = part.div_ceil(2);
@@ -179,7 +181,9 @@ impl Session {
                     parts.extend([part - first, first]);
                 }
                 Err(Trouble::NoAnswer(_)) if part > 1 && self.has_answered() => {
-                    self.most_names = part.div_ceil(2);
+                    if lost.replace(found.len()) == Some(found.len()) {
+                        self.most_names = part.div_ceil(2);
+                    }
                     parts.push(part);
                 }
                 Err(Trouble::Refused(..)) if !found.is_empty() => found.push((Value::Absent, Moment::now())),

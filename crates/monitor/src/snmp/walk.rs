@@ -3,6 +3,7 @@
 //! Columns may have holes, and an answer may end in the middle of a row: every column therefore goes on from its own last index.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use super::oid::Oid;
 use super::session::{Session, Trouble};
@@ -11,6 +12,9 @@ use crate::clock::Moment;
 
 /// Rows of a table at most: a target that has more makes them up.
 const MOST_ROWS: usize = 100_000;
+
+/// Answers of a table of which nothing can be read, at most.
+const MOST_EMPTY: usize = 64;
 
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,12 +60,15 @@ pub struct Walk {
     /// The index that each column is at; `None` at its end.
     at: Vec<Option<Vec<u32>>>,
     table: Table,
+    /// Answers of which nothing could be read.
+    empty: usize,
 }
 
 impl Walk {
     /// One of these columns.
     pub fn new(columns: &[Oid]) -> Walk {
-        Walk { columns: columns.to_vec(), at: vec![Some(Vec::new()); columns.len()], table: Table::default() }
+        let at = vec![Some(Vec::new()); columns.len()];
+        Walk { columns: columns.to_vec(), at, table: Table::default(), empty: 0 }
     }
 
     /// What was read.
@@ -79,10 +86,18 @@ impl Walk {
     /// Takes the answer to [`Walk::questions`]: rows of one value of each column.
     pub fn take(&mut self, page: &[(Vec<u8>, Value)], received: Moment) {
         let open: Vec<usize> = (0..self.columns.len()).filter(|column| self.at[*column].is_some()).collect();
-        if page.is_empty() {
-            // Nothing of it can be read, and nobody knows where it goes on.
-            self.table.unread += open.len();
-            self.at.fill(None);
+        if page.is_empty()
+            && let Some(column) = open.first()
+        {
+            // The first value cannot be read, and hides the others. It is that of the next row, as far as other columns tell.
+            self.table.unread += 1;
+            self.empty += 1;
+            let at = self.at[*column].take().unwrap_or_default();
+            let behind = (Bound::Excluded(at), Bound::Unbounded);
+            self.at[*column] = self.table.rows.range(behind).next().map(|(index, _)| index.clone());
+            if self.empty > MOST_EMPTY {
+                self.at.fill(None);
+            }
         }
         let before = self.at.clone();
         for row in page.chunks(open.len().max(1)) {
@@ -202,6 +217,28 @@ mod tests {
         // An answer of which nothing can be read does not end in silence.
         walk.take(&[], Moment::default());
         assert_eq!((walk.questions(), walk.table.unread), (None, 4));
+    }
+
+    #[test]
+    fn a_value_alone_in_its_answer_does_not_end_its_column() {
+        // Rows of one value of each column; that of the second column in row 1 cannot be read, and nothing is behind it.
+        let end = (vec![0x2b, 6, 1, 4], Value::Gauge(9));
+        let mut walk = Walk::new(&columns());
+        for row in 1..=3 {
+            walk.take(&[cell(0, row, row.into())], Moment::default());
+        }
+        walk.take(std::slice::from_ref(&end), Moment::default());
+        let next = |walk: &Walk| walk.questions().unwrap()[0].to_string();
+        assert_eq!(next(&walk), "1.3.6.1.3");
+        walk.take(&[], Moment::default());
+        assert_eq!(next(&walk), "1.3.6.1.3.1");
+        walk.take(&[cell(1, 2, 12)], Moment::default());
+        walk.take(&[cell(1, 3, 13)], Moment::default());
+        walk.take(&[end], Moment::default());
+        assert!(walk.questions().is_none());
+        let table = walk.into_table();
+        let expected = [(1, [Some(1), None]), (2, [Some(2), Some(12)]), (3, [Some(3), Some(13)])];
+        assert_eq!((rows(&table), table.unread), (expected.to_vec(), 1));
     }
 
     #[test]

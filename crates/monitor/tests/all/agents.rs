@@ -213,6 +213,64 @@ fn many_counters_are_asked_in_parts() {
     }
 }
 
+/// An agent whose path loses some questions about many objects.
+struct Lossy {
+    objects: Arc<Mutex<Objects>>,
+    /// Which of these questions are lost, by their numbers.
+    lost: fn(u32) -> bool,
+    asked: u32,
+    /// Questions about several objects that were answered.
+    answered: Arc<Mutex<u32>>,
+}
+
+impl Answers for Lossy {
+    fn get(&mut self, name: &[u32]) -> Option<Value> {
+        self.objects.get(name)
+    }
+
+    fn next(&mut self, name: &[u32]) -> Option<(Vec<u32>, Value)> {
+        self.objects.next(name)
+    }
+
+    fn is_lost(&mut self, names: &[Vec<u32>]) -> bool {
+        // Tables have a dozen columns at most.
+        if names.len() < 20 {
+            return false;
+        }
+        self.asked += 1;
+        let is_lost = (self.lost)(self.asked);
+        *self.answered.lock().unwrap() += u32::from(!is_lost);
+        is_lost
+    }
+}
+
+#[test]
+fn a_burst_of_loss_makes_no_questions_small_for_good() {
+    let own = |number: u32| vec![1, 3, 6, 1, 4, 1, 9999, number, 0];
+    let mut objects = switch(1, 100, 7);
+    objects.extend((1..=60).map(|number| (own(number), Value::Gauge(number))));
+    let answered = Arc::new(Mutex::new(0));
+    // Each answer costs one lost question, and the second is answered.
+    let lossy =
+        Lossy { objects: shared(objects), lost: |asked| asked % 2 == 1, asked: 0, answered: Arc::clone(&answered) };
+    let responder = Responder::start(lossy, 50);
+    let keys = |number| {
+        format!("[[target.counter]]\nname = \"c{number}\"\noid = \"1.3.6.1.4.1.9999.{number}.0\"\nunit = \"x\"\n")
+    };
+    let counters: String = (1..=60).map(keys).collect();
+    let text = format!(
+        "timeout = \"50ms\"\nretries = 0\n[[target]]\nname = \"a\"\naddresses = [\"{}\"]\ncommunity = \"public\"\n{counters}",
+        responder.address
+    );
+    let registry: Registry = toml::from_str(&text).unwrap();
+    let agent = flowloom_monitor::agent(&registry, &registry.target[0], std::path::Path::new(""));
+    let mut agent = agent.unwrap().unwrap();
+    for number in 1..=7 {
+        assert_eq!(agent.ask().unwrap().ports.len(), 61);
+        assert_eq!(*answered.lock().unwrap(), number, "questions about all at once");
+    }
+}
+
 /// An agent whose tables have no end.
 struct Endless;
 

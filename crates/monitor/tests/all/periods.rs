@@ -74,19 +74,20 @@ struct Numbers(u64);
 impl Numbers {
     fn below(&mut self, most: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % most
+        // The upper bits are the better ones.
+        ((u128::from(self.0) * u128::from(most)) >> 64) as u64
     }
 }
 
-/// Samples of irregular spans, with gaps between.
-fn irregular(numbers: &mut Numbers, interval_ns: u64, until: u64) -> Vec<Sample> {
+/// Samples of irregular spans of up to `most` intervals, with gaps between.
+fn irregular(numbers: &mut Numbers, interval_ns: u64, most: u64, until: u64) -> Vec<Sample> {
     let mut samples = Vec::new();
     let mut at = START + numbers.below(interval_ns);
     while at < until {
         if numbers.below(40) == 0 {
             at += numbers.below(4 * HOUR);
         }
-        let span = interval_ns / 2 + numbers.below(interval_ns);
+        let span = interval_ns / 2 + numbers.below(interval_ns * most - interval_ns / 2);
         at += span;
         samples.push((at, span, numbers.below(1_000_000)));
     }
@@ -159,8 +160,19 @@ fn a_period_is_exactly_what_was_asked() {
 
 #[test]
 fn points_add_up_to_any_period() {
+    points_add_up(2);
+}
+
+/// A target may take ten intervals for an answer, and those before and after it are as far apart.
+#[test]
+fn points_of_long_samples_add_up() {
+    points_add_up(20);
+}
+
+/// Of samples of up to `most` intervals.
+fn points_add_up(most: u64) {
     let mut numbers = Numbers(7);
-    let samples = irregular(&mut numbers, MINUTE, START + 5 * DAY);
+    let samples = irregular(&mut numbers, MINUTE, most, START + 5 * DAY);
     let all = [(series("in", MINUTE, Kind::Counter), samples.clone())];
     let folders = [0, START + 3 * DAY, START + 6 * DAY].map(|folded| {
         let folder = tempfile::tempdir().unwrap();
@@ -216,7 +228,7 @@ fn a_sum_is_of_the_time_in_which_all_are_known() {
         .collect();
     let other = steady(MINUTE, 30 * 1_440, |minute| if (minute - 1) % 60 < 30 { 0 } else { 60_000 });
     let mut numbers = Numbers(11);
-    let odd = irregular(&mut numbers, MINUTE, START + 30 * DAY);
+    let odd = irregular(&mut numbers, MINUTE, 2, START + 30 * DAY);
     let all = [
         (series("half", MINUTE, Kind::Counter), half.clone()),
         (series("other", MINUTE, Kind::Counter), other.clone()),
@@ -319,17 +331,69 @@ fn where_only_hours_are_kept_widths_are_hours() {
 #[test]
 fn large_gauges_are_what_was_answered() {
     let folder = tempfile::tempdir().unwrap();
-    let terabytes = 20_000_000_000_000;
-    let all = [(series("disk", SECOND, Kind::Gauge), steady(SECOND, 7_200, |_| terabytes))];
+    let values = [20_000_000_000_000, 10_000_000_000_000_000, u64::MAX];
+    let names = ["terabytes", "petabytes", "most"];
+    let all: Vec<(Series, Vec<Sample>)> = names
+        .iter()
+        .zip(values)
+        .map(|(name, value)| (series(name, SECOND, Kind::Gauge), steady(SECOND, 7_200, |_| value)))
+        .collect();
     drop(record(folder.path(), &all, START + HOUR));
-    for points in [1, 2, 4_000] {
-        let (curves, _) = ask(folder.path(), &["disk"], &query(START..START + 2 * HOUR, points));
+    for ((name, value), points) in names.iter().zip(values).flat_map(|one| [1, 2, 4_000].map(|points| (one, points))) {
+        let (curves, _) = ask(folder.path(), &[name], &query(START..START + 2 * HOUR, points));
         let whole = curves[0].whole.unwrap();
-        let expected = u128::from(terabytes) * 1_000_000;
+        let expected = u128::from(value) * 1_000_000;
         assert_eq!(
             (whole.least, whole.mean, whole.most, curves[0].p95),
             (expected, expected, expected, Some(expected))
         );
         assert_eq!(curves[0].amount, None);
     }
+}
+
+#[test]
+fn an_interval_is_no_longer_than_the_period() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = [(series("in", MINUTE, Kind::Counter), steady(MINUTE, 1_440, |minute| 60 * minute))];
+    let writer = record(folder.path(), &all, START + DAY);
+    for is_thin in [false, true] {
+        if is_thin {
+            let hours = Retention { samples_ns: Some(0), seconds_ns: Some(0), minutes_ns: Some(0), hours_ns: None };
+            writer.maintainer().run(START + 3 * DAY, &hours, &|| true).unwrap();
+        }
+        for (from, length, points) in [(START + 2 * HOUR, 2 * HOUR, 1_000), (START + HOUR + 7, 25 * MINUTE + 3, 10)] {
+            for percentile_ns in [length, DAY, u64::MAX - 1, u64::MAX] {
+                let query = Query { percentile_ns: Some(percentile_ns), ..query(from..from + length, points) };
+                let (curves, total) = ask(folder.path(), &["in"], &query);
+                let told = (curves[0].percentile_ns, total.percentile_ns);
+                let least = if is_thin { length.next_multiple_of(HOUR) } else { length };
+                assert!((least..least + HOUR).contains(&told.0) && told.0 == told.1, "{told:?} of {percentile_ns}");
+                assert!(!is_thin || told.0 == least, "{told:?} of {percentile_ns}");
+                let whole = curves[0].whole.unwrap();
+                assert!((whole.least..=whole.most).contains(&curves[0].p95.unwrap()));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_damaged_day_ends_no_period_before_or_after_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = [(series("in", MINUTE, Kind::Counter), steady(MINUTE, 3 * 1_440, |_| 60))];
+    drop(record(folder.path(), &all, START + 3 * DAY));
+    let archive = Archive::open(folder.path()).unwrap();
+    let extent = || archive.extent(&archive.series().unwrap()).unwrap().unwrap();
+    let whole = extent();
+    assert_eq!(whole.start, START);
+    std::fs::remove_file(folder.path().join("2024-10-05/manifest.json")).unwrap();
+    for (day, points) in [0, 2].into_iter().flat_map(|day| [1, 24, 4_000].map(|points| (day, points))) {
+        let period = START + day * DAY..START + (day + 1) * DAY;
+        let (curves, total) = ask(folder.path(), &["in"], &query(period, points));
+        // The sample that ends at midnight is one of the next day, but for its part in rows.
+        let amount = if (day, points) == (0, 4_000) { 86_400 - 60 } else { 86_400 };
+        assert_eq!((curves[0].amount, total.amount), (Some(amount), Some(amount)), "day {day}, {points} points");
+    }
+    assert_eq!(extent(), whole);
+    std::fs::remove_file(folder.path().join("2024-10-04/manifest.json")).unwrap();
+    assert_eq!(extent(), START + 2 * DAY..whole.end);
 }

@@ -28,6 +28,10 @@ pub trait Answers: Send + 'static {
     fn get(&mut self, name: &[u32]) -> Option<Value>;
     /// The object behind `name`.
     fn next(&mut self, name: &[u32]) -> Option<(Vec<u32>, Value)>;
+    /// Whether a question for these objects, or its answer, is lost on the way.
+    fn is_lost(&mut self, _names: &[Vec<u32>]) -> bool {
+        false
+    }
     /// The error of a question for these objects; 0 if there is none.
     fn refuses(&mut self, _names: &[Vec<u32>]) -> u8 {
         0
@@ -175,6 +179,9 @@ fn answer(packet: &[u8], answers: &mut impl Answers, most: usize) -> Option<Vec<
     let mut names = Vec::new();
     while let Some((_, mut binding)) = pull(&mut bindings) {
         names.push(name_of(pull(&mut binding)?.1));
+    }
+    if answers.is_lost(&names) {
+        return None;
     }
     let mut found: Vec<Vec<u8>> = Vec::new();
     let error = if kind == GET { answers.refuses(&names) } else { 0 };

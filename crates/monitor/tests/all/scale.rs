@@ -95,7 +95,7 @@ fn no_record_is_lost_to_kills() {
         let reader = MonitorReader::open(&root).unwrap();
         let one = reader.series().unwrap().iter().map(Wanted::from).next().unwrap();
         let mut found = Vec::new();
-        reader.read(&[one], 0..u64::MAX / 2, 0, &mut |piece| found.push((piece.at_ns - DAY) / 50 / SECOND)).unwrap();
+        reader.read(&[one], 0..u64::MAX / 2, 0, 0, &mut |piece| found.push((piece.at_ns - DAY) / 50 / SECOND)).unwrap();
         found.sort_unstable();
         let last = *found.last().unwrap();
         // The last record may have been written, and not been told.
@@ -165,6 +165,36 @@ fn a_year_is_kept_and_read() {
         assert!(cpu < 120.0, "{cpu} CPU s with a build for tests");
         assert!(took[took.len() / 2] < 1_000.0, "{took:?} ms with a build for tests");
     }
+}
+
+/// A sum of many ports that are sampled every second, each silent once an hour: no row of an hour is known in all of its time.
+#[test]
+fn a_sum_of_many_samples_takes_little_memory() {
+    let (ports, hours) = if is_heavy() { (32, 24) } else { (4, 2) };
+    let folder = folder();
+    let mut writer = MonitorWriter::open(folder.path(), WriterOptions::default(), DAY).unwrap();
+    let ids: Vec<u32> = (0..ports).map(|port| writer.series(series(&format!("p{port}"), SECOND)).unwrap().0).collect();
+    for second in 1..=hours * 3_600 {
+        let time_ns = DAY + second * SECOND;
+        // Port n is silent in second n of each hour.
+        let samples = ids.iter().filter(|id| second % 3_600 != u64::from(**id)).map(|id| (*id, 7)).collect();
+        writer.samples(Batch { time_ns, span_ns: SECOND, samples }).unwrap();
+        writer.tick(time_ns).unwrap();
+    }
+    writer.rotate(DAY + hours * 3_600 * SECOND).unwrap();
+    drop(writer);
+    let archive = Archive::open(folder.path()).unwrap();
+    let all = archive.series().unwrap();
+    let query =
+        Query { from_ns: DAY, to_ns: DAY + hours * 3_600 * SECOND, points: hours as usize, percentile_ns: None };
+    let before = memory_kb("VmHWM:");
+    let (_, total) = archive.ask_and_add(&all, &query).unwrap();
+    let whole = total.whole.unwrap();
+    assert_eq!(whole.covered_ns, hours * (3_600 - ports) * SECOND);
+    assert_eq!(total.amount, Some(hours * (3_600 - ports) * 7 * ports));
+    let grew = (memory_kb("VmHWM:") - before) / 1_024;
+    println!("a sum of {} samples: {grew} MB of memory", ports * hours * 3_600);
+    assert!(grew < 200, "{grew} MB");
 }
 
 /// Bytes of all files in a folder.

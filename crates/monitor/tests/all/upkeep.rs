@@ -50,7 +50,7 @@ fn found(store: &Path, reason: Reason) -> (Vec<GapRow>, Vec<u64>) {
     gaps.retain(|gap| gap.reason == reason);
     let wanted: Vec<Wanted> = series.iter().map(Wanted::from).collect();
     let mut times = Vec::new();
-    reader.read(&wanted, 0..i64::MAX as u64, 0, &mut |piece| times.push(piece.at_ns)).unwrap();
+    reader.read(&wanted, 0..i64::MAX as u64, 0, 0, &mut |piece| times.push(piece.at_ns)).unwrap();
     times.sort_unstable();
     (gaps, times)
 }
@@ -128,6 +128,44 @@ fn another_interval_does_not_hide_a_stop() {
     let series = MonitorReader::open(&store).unwrap().series().unwrap();
     let of = series.iter().find(|series| series.id == gap.series).unwrap();
     assert_eq!((of.counter.as_str(), of.interval_ns), ("answer-time", 50_000_000));
+}
+
+#[test]
+fn samples_of_a_monitor_follow_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    monitor(&registry("10ms"), &store, |_| sleep(1_500));
+    let reader = MonitorReader::open(&store).unwrap();
+    for series in reader.series().unwrap() {
+        let mut spans = Vec::new();
+        let wanted = [Wanted::from(&series)];
+        reader
+            .read(&wanted, 0..i64::MAX as u64, 0, 0, &mut |piece| {
+                spans.push(piece.at_ns - piece.row.covered_ns..piece.at_ns);
+            })
+            .unwrap();
+        spans.sort_unstable_by_key(|span| span.start);
+        assert!(spans.len() > 10, "{series:?}");
+        let apart = spans.windows(2).filter(|pair| pair[0].end != pair[1].start).count();
+        assert_eq!(apart, 0, "{} of {} samples of {} {}", apart, spans.len(), series.port, series.counter);
+    }
+}
+
+#[test]
+fn what_waits_in_the_journal_is_not_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    assert_eq!(monitor(&registry("20ms"), &store, |_| sleep(300)), [""; 0]);
+    let days = || fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path().join("manifest.json"));
+    let manifests: Vec<_> = days().filter(|path| path.exists()).collect();
+    assert!(!manifests.is_empty());
+    let kept: Vec<Vec<u8>> = manifests.iter().map(|path| fs::read(path).unwrap()).collect();
+    manifests.iter().for_each(|path| fs::remove_file(path).unwrap());
+    let begun_ns = Moment::now().wall_ns;
+    assert_eq!(monitor(&registry("20ms"), &store, |_| sleep(300)), [""; 0], "it is said to be lost");
+    manifests.iter().zip(kept).for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+    let (_, times) = found(&store, Reason::NotRunning);
+    assert!(times.iter().filter(|time| **time > begun_ns).count() > 5);
 }
 
 #[test]

@@ -140,7 +140,9 @@ impl Difference {
             | Metric::QueueFromLeft
             | Metric::QueueFromRight
             | Metric::QueueDelayFromLeft
-            | Metric::QueueDelayFromRight => 2,
+            | Metric::QueueDelayFromRight
+            | Metric::DeadCellsFromLeft
+            | Metric::DeadCellsFromRight => 2,
             Metric::PacketArrivals | Metric::RoundTripTime | Metric::AduSize => 3,
         }
     }

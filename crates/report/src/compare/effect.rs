@@ -87,9 +87,10 @@ fn outcome(interval: Interval, margin: f64, adjusted_p_value: f64, confidence: f
     }
 }
 
-/// The statistics by which a metric is judged: a median and the tail of distributions, the mean of series.
+/// The statistics by which a metric is judged: a median and the tail of distributions, the mean of series and of what each run has one
+/// value of.
 pub fn statistics_of(metric: Metric) -> &'static [Statistic] {
-    match metric.is_series() {
+    match metric.is_of_means() {
         true => &[Statistic::Mean],
         false => &[Statistic::Quantile(0.5), Statistic::Quantile(0.9), Statistic::Quantile(0.99)],
     }

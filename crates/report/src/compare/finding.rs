@@ -24,6 +24,10 @@ pub(super) struct Finding<'a> {
 pub(super) fn finding(of: &Finding<'_>) -> String {
     let Finding { metric, reference, other, judgement, n, names: [reference_name, other_name] } = *of;
     let name = capitalised(metric.plural());
+    if let (true, Some(a), Some(b)) = (metric.is_of_cells(), reference.mean(), other.mean()) {
+        let [a, b] = [a, b].map(|value| metric.unit().show(value));
+        return format!("{name}: {b} in {other_name}, {a} in {reference_name}");
+    }
     if judgement == Judgement::CannotTell && n < FEWEST {
         let values = if metric.is_series() { "bins with anything in them" } else { "values" };
         return format!("{name}: {n} {values} are too few to tell");

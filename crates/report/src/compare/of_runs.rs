@@ -78,7 +78,9 @@ pub fn compare_group_with_original(group: Group<'_>, options: &Options) -> Optio
 pub fn compare_group_with_vectors(group: Group<'_>, options: &Options) -> Comparison {
     let pair = Pair::with_vectors(group);
     let of_vectors = |metric| matches!(metric, Metric::AduSize | Metric::RoundTripTime);
-    let metrics = Metric::ALL.into_iter().filter(|metric| options.wants(*metric) && !metric.is_of_probes());
+    let metrics = Metric::ALL
+        .into_iter()
+        .filter(|metric| options.wants(*metric) && !metric.is_of_probes() && !metric.is_of_cells());
     let mut draft = Draft::new(metrics, |metric| match of_vectors(metric) {
         true => pair.difference(metric, |_| true, options),
         false => Err(Missing::NotInVectors),
@@ -109,8 +111,10 @@ pub fn compare_groups(groups: &[Group<'_>], options: &Options) -> Vec<Comparison
             let pair = Pair::of_groups(*reference, *other, common.is_ok());
             // Sizes of ADUs are seen at monitors.
             let has_probes = |group: &Group<'_>| group.runs.iter().any(|run| !run.measurements.probes.is_empty());
+            let has_cells = |group: &Group<'_>| group.runs.iter().any(|run| run.measurements.dead_cells != [None; 2]);
             let is_seen = |metric: &Metric| match metric {
                 Metric::AduSize => false,
+                metric if metric.is_of_cells() => has_cells(reference) || has_cells(other),
                 metric if metric.is_of_probes() => has_probes(reference) || has_probes(other),
                 _ => true,
             };

@@ -87,7 +87,7 @@ pub struct Utilisation {
 /// Packets dropped for one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Dropped {
-    /// `queue_full`, `loss`, `policed`, `early` or `overflow`.
+    /// `queue_full`, `loss`, `policed`, `early`, `overflow` or `spoilt`.
     pub reason: &'static str,
     /// `data`, `ack` or `control`.
     pub kind: &'static str,
@@ -214,12 +214,13 @@ fn links(run: &Run) -> Vec<Utilisation> {
 }
 
 fn drops(measured: &Measurements) -> Vec<Dropped> {
-    const REASONS: [(DropReason, &str); 5] = [
+    const REASONS: [(DropReason, &str); 6] = [
         (DropReason::QueueFull, "queue_full"),
         (DropReason::Loss, "loss"),
         (DropReason::Policed, "policed"),
         (DropReason::Early, "early"),
         (DropReason::Overflow, "overflow"),
+        (DropReason::Spoilt, "spoilt"),
     ];
     const KINDS: [(PacketKind, &str); 3] =
         [(PacketKind::Data, "data"), (PacketKind::Ack, "ack"), (PacketKind::Control, "control")];

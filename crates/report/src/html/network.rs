@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::elements::{heads, scrolled, value};
 use super::shown::Shown;
-use crate::facts::{LinkFacts, Topology};
+use crate::facts::{CellFacts, LinkFacts, Topology};
 use crate::words::thousands;
 
 /// Between layers of nodes, and between nodes of a layer, in pixels.
@@ -47,6 +47,9 @@ pub(super) fn section(shown: &Shown<'_>) -> Markup {
                     (shown.heading_of_first(*index))
                     @if is_new(place) { (picture(topology)) }
                     (scrolled("Links", &table(&topology.links)))
+                    @if topology.links.iter().any(|link| link.cells.is_some()) {
+                        (scrolled("Cells", &cell_table(&topology.links)))
+                    }
                 }
                 p class="from" {
                     "From " code { "run.json" } ": " code { "topology" } " (" code { "nodes" } ", " code { "ends" } ", "
@@ -257,6 +260,46 @@ fn table(links: &[LinkFacts]) -> Markup {
                             (link.name) @if link.monitored { " " span class="quiet" { "monitored" } }
                         }
                         @for cell in cells(link) { td { (cell) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What became of the cells of the links that carry some.
+fn cell_table(links: &[LinkFacts]) -> Markup {
+    let names = [
+        "cells of",
+        "cut",
+        "sent",
+        "no room",
+        "partial discard",
+        "early discard",
+        "waiting",
+        "of dead packets",
+        "whole packets",
+        "spoilt packets",
+        "efficiency",
+    ];
+    let counts = |cells: &CellFacts| {
+        let percent = |share: Option<f64>| {
+            share.map_or_else(|| "-".to_owned(), |share| value(&format!("{} %", three_digits(100.0 * share))))
+        };
+        let [cut, sent, full, rest, early, waiting] =
+            [cells.cut, cells.sent, cells.full, cells.rest, cells.early, cells.waiting].map(thousands);
+        let dead = percent(cells.dead_share());
+        let [whole, spoilt] = [cells.whole_packets, cells.spoilt_packets].map(thousands);
+        [cut, sent, full, rest, early, waiting, dead, whole, spoilt, percent(cells.efficiency)]
+    };
+    html! {
+        table class="numbers" {
+            (heads(names))
+            tbody {
+                @for (link, cells) in links.iter().filter_map(|link| Some((link, link.cells.as_ref()?))) {
+                    tr {
+                        th scope="row" { (link.name) }
+                        @for count in counts(cells) { td { (count) } }
                     }
                 }
             }

@@ -24,6 +24,12 @@ pub(super) struct Scope {
     pub bin: Duration,
 }
 
+/// Cells of dead packets in a direction of the bottleneck.
+fn dead_cells(link: usize) -> Provenance {
+    let from = format!("`run.json`: `topology.links[{link}].cells`: `dead` / `sent`, of the whole run");
+    Provenance { from, query: String::new() }
+}
+
 impl Scope {
     /// The condition that `column` lies in the window.
     fn within(&self, column: &str) -> String {
@@ -47,6 +53,8 @@ impl Scope {
             Metric::QueueFromRight => self.queue("right"),
             Metric::QueueDelayFromLeft => self.queue_delay("left"),
             Metric::QueueDelayFromRight => self.queue_delay("right"),
+            Metric::DeadCellsFromLeft => dead_cells(0),
+            Metric::DeadCellsFromRight => dead_cells(1),
             Metric::ProbeRoundTrip => self.probes("datagram"),
             Metric::ProbeRequest => self.probes("request"),
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use flowloom_report::facts::{DrawnPayload, LinkFacts, Topology};
+use flowloom_report::facts::{CellFacts, DrawnPayload, LinkFacts, Topology};
 use flowloom_report::html::{ReportOptions, write_report};
 use flowloom_report::plausibility::{ClassPlausibility, DirectionPlausibility, Plausibility};
 use flowloom_report::verdict::Light;
@@ -157,8 +157,24 @@ fn a_deep_queue_is_warned_of() {
         Some("the queue of b held up to 30.0 s of traffic; its limit (drop-tail 65000p) allows 784 s")
     );
     assert_eq!(warned([second, second / 2], Some(784 * second)), None, "not deep");
+    assert_eq!(warned([second, 30 * second], None), None, "it drops for other reasons");
     assert_eq!(warned([2 * second, 0], Some(2 * second)), None, "no deeper than that");
     assert_eq!(warned([2 * second, 0], None), None, "it drops for other reasons");
+    // A buffer of cells, and what the pace of circuits holds back before it.
+    for queue_limit_ns in [None, Some(second / 700)] {
+        let link = LinkFacts {
+            name: "c".into(),
+            queue: "cells aal5+atm".into(),
+            queue_max_ns: Some(75 * second),
+            queue_limit_ns,
+            cells: Some(CellFacts::default()),
+            ..LinkFacts::default()
+        };
+        run.facts.topology = Some(Topology { links: vec![link], ..Topology::default() });
+        let causes: Vec<String> = run.summary().warnings.iter().map(|warning| warning.cause()).collect();
+        let said = "the queue of c held up to 75.0 s of traffic; it has no limit (cells aal5+atm)";
+        assert!(causes.iter().any(|cause| cause == said), "{causes:?}");
+    }
 }
 
 /// What counts is the difference beside the busier direction's bytes; the side is named.

@@ -88,6 +88,8 @@ struct Packet {
     /// Cells that neither came to the end nor were lost.
     left: u32,
     back: bool,
+    /// A cell of it was lost.
+    is_dead: bool,
 }
 
 /// What waits at a port.
@@ -539,6 +541,7 @@ impl<'a, O: Observer> Network<'a, O> {
                 cells: self.config.cutting.cells(bytes),
                 left: 0,
                 back: number % 2 == 1,
+                is_dead: false,
             };
             self.arm(number, next);
             return Some(self.keep(packet));
@@ -769,6 +772,7 @@ impl<'a, O: Observer> Network<'a, O> {
                 if self.now >= self.measuring {
                     self.routers[from].counts.cells_lost += 1;
                 }
+                self.packets[cell.packet as usize].is_dead = true;
                 self.credit(cell.circuit);
                 self.let_go(cell.packet);
             }
@@ -794,7 +798,7 @@ impl<'a, O: Observer> Network<'a, O> {
         }
         self.cells_arrived += 1;
         let packet = self.packets[cell.packet as usize];
-        let joined = self.circuits[cell.circuit as usize].reassembly.join(cell, packet.bytes, packet.cells);
+        let joined = self.circuits[cell.circuit as usize].reassembly.join(cell, packet.cells, packet.is_dead);
         self.credit(cell.circuit);
         match joined {
             Joined::Whole => {

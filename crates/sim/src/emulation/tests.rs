@@ -5,8 +5,12 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
+use flowloom_core::cell::{Discard, Mapping};
 use flowloom_core::distribution::{Distribution, Law};
-use flowloom_core::path::{self, Impairments, Jitter, LossModel, LossRate, Matching, Reorder, Reordering, Rule, Rules};
+use flowloom_core::path::cell_keys::Paced;
+use flowloom_core::path::{
+    self, Abr, CellParams, Impairments, Jitter, LossModel, LossRate, Matching, Reorder, Reordering, Rule, Rules,
+};
 use flowloom_core::play::{Datagrams, Pacing};
 use flowloom_core::queue::{CodelParams, Discipline, FqCodelParams, RedParams, StepParams, StepPoint};
 use flowloom_core::record::*;
@@ -16,7 +20,7 @@ use flowloom_core::units::{Limit, Probability};
 use flowloom_core::workload::*;
 
 use super::*;
-use crate::{Class, DatagramFlow, LinkConfig, LinkNumber, Monitored, Origin, Summary, Way, run};
+use crate::{Class, DatagramFlow, Grouping, LinkConfig, LinkNumber, Monitored, Origin, Summary, Way, run};
 
 /// What passed between a flow and its ends.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -171,6 +175,25 @@ fn experiment(queue: Discipline, drain: Duration) -> Config {
     config
 }
 
+/// The same over links of cells: circuits of conversations that are paced in one class and have shares, and one circuit of all.
+fn with_cells(mut config: Config) -> Config {
+    let cells = CellParams::new("aal5+atm".parse().unwrap());
+    let rate = config.bottleneck.rate;
+    config.classes[1].is_target = true;
+    config.bottleneck.per = Grouping::Circuit(Mapping::PerConversation, Paced::Target);
+    config.bottleneck.cells = Some(CellParams {
+        room: Some(400),
+        discard: Discard::Early(300),
+        access: "20mbit".parse().unwrap(),
+        peak: "3mbit".parse().unwrap(),
+        abr: Some(Abr { every: ms(300), rate }),
+        ..cells.clone()
+    });
+    config.links[0].per = Grouping::Circuit(Mapping::PerDestination, Paced::Both);
+    config.links[0].cells = Some(CellParams { room: Some(300), ..cells });
+    config
+}
+
 /// A simulation, and what its ends sent and received.
 fn simulated(config: &Config) -> (Summary, Log, Passed) {
     let mut log = Log::default();
@@ -248,9 +271,11 @@ fn a_driver_that_comes_late_meets_the_same_network_as_the_simulator() {
             at: StepPoint::Dequeue,
         }),
     ];
-    for queue in queues {
+    let tail = Discipline::DropTail(Limit::Packets(60));
+    for (queue, has_cells) in queues.into_iter().map(|queue| (queue, false)).chain([(tail, true)]) {
         for drain in [ms(60_000), ms(200)] {
             let config = experiment(queue.clone(), drain);
+            let config = if has_cells { with_cells(config) } else { config };
             let (summary, log, ends) = simulated(&config);
             assert!(ends.sent.len() > 5_000 && log.drops.len() > 50 && log.queue.len() > 100, "{}", log.drops.len());
             assert_eq!(summary.connections.unfinished > 0, drain < ms(1_000), "what is cut is cut in both");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use flowloom_core::keys::{KeyError, Quantity};
+use flowloom_core::path::cell_keys::Cells;
 use flowloom_core::path::keys::{Bucket, DelayBox};
 use flowloom_core::path::{Rules, Trace};
 use flowloom_core::queue::keys::Queue;
@@ -11,7 +12,7 @@ use flowloom_core::units::Rate;
 use flowloom_core::workload::LinkSide;
 
 use super::{Network, Part, RateChoice, Shape};
-use crate::{Config, LinkConfig, LinkNumber};
+use crate::{Config, Grouping, LinkConfig, LinkNumber};
 
 impl Network {
     /// The links, impairments and rules of this network, which has this shape, in a run of `window`; all else is as by
@@ -41,7 +42,8 @@ impl Network {
             rate: told,
             delay: bottleneck.delay.value,
             queue: discipline(BOTTLENECK, &bottleneck.queue, told)?,
-            per: bottleneck.queue.per(),
+            per: grouping(&bottleneck.queue, bottleneck.cells.as_ref()),
+            cells: bottleneck.cells.as_ref().map(|cells| cells.params(shaped(told, bottleneck.shaper.as_ref()))),
             trace: traces,
             shaper: bottleneck.shaper.as_ref().map(Bucket::config),
             policer: bottleneck.policer.as_ref().map(Bucket::config),
@@ -62,7 +64,8 @@ impl Network {
                         rate,
                         delay: link.delay.value,
                         queue: discipline(&key, &link.queue, rate)?,
-                        per: link.queue.per(),
+                        per: grouping(&link.queue, link.cells.as_ref()),
+                        cells: link.cells.as_ref().map(|cells| cells.params(shaped(rate, link.shaper.as_ref()))),
                         trace: None,
                         shaper: link.shaper.as_ref().map(Bucket::config),
                         policer: link.policer.as_ref().map(Bucket::config),
@@ -79,5 +82,21 @@ impl Network {
             rules: Rules::new(self.delay_box.iter().map(DelayBox::rule).collect()),
             ..Config::new(Rate::UNLIMITED, window)
         })
+    }
+}
+
+/// What a link of `rate` carries in the long run.
+fn shaped(rate: Rate, shaper: Option<&Bucket>) -> Rate {
+    shaper.map_or(rate, |shaper| rate.min(shaper.config().rate()))
+}
+
+/// What packets of a link belong together.
+fn grouping(queue: &Queue, cells: Option<&Cells>) -> Grouping {
+    match cells {
+        Some(cells) => {
+            let (mapping, paced) = cells.circuits();
+            Grouping::Circuit(mapping, paced)
+        }
+        None => queue.per().into(),
     }
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use flowloom_core::keys::{Amount, POSITIVE, Quantity, Written};
+use flowloom_core::path::cell_keys::Cells;
 use flowloom_core::path::keys::{Bucket, DelayBox, Path as PathKeys, Traces};
 use flowloom_core::queue::keys::Queue;
 use flowloom_core::time::Duration;
@@ -98,8 +99,10 @@ pub struct Network {
 impl Network {
     /// Whether paths or queues draw, so that seeds differ.
     pub fn draws(&self) -> bool {
-        let mut queues = self.links.iter().map(|link| &link.queue).chain([&self.bottleneck.queue]);
-        !self.path.is_default() || !self.delay_box.is_empty() || queues.any(|queue| queue.kind.draws())
+        let links = self.links.iter().map(|link| (&link.queue, &link.cells));
+        let mut queues = links.chain([(&self.bottleneck.queue, &self.bottleneck.cells)]);
+        let draws = |(queue, cells): (&Queue, &Option<Cells>)| cells.is_none() && queue.kind.draws();
+        !self.path.is_default() || !self.delay_box.is_empty() || queues.any(draws)
     }
 
     /// Its shape, to be read before what its bottleneck is.
@@ -142,6 +145,9 @@ pub struct Bottleneck {
     pub delay: Quantity<Duration>,
     /// Queue at each end; default: drop-tail.
     pub queue: Queue,
+    /// Cells that carry the packets, and their buffer in place of the queue; default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cells: Option<Cells>,
     /// Delivery opportunities instead of a rate: files of mahimahi, relative to the experiment file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Traces>,
@@ -160,12 +166,25 @@ pub struct Bottleneck {
     pub to: Option<String>,
 }
 
+impl Bottleneck {
+    /// What packets wait in, in words.
+    pub fn buffer(&self) -> String {
+        buffer(&self.queue, self.cells.as_ref())
+    }
+}
+
+/// What packets wait in before a link, in words.
+pub(super) fn buffer(queue: &Queue, cells: Option<&Cells>) -> String {
+    cells.map_or_else(|| queue.to_string(), ToString::to_string)
+}
+
 impl Default for Bottleneck {
     fn default() -> Bottleneck {
         Bottleneck {
             rate: Quantity::of("auto"),
             delay: Quantity::of("0ms"),
             queue: Queue::default(),
+            cells: None,
             trace: None,
             shaper: None,
             policer: None,

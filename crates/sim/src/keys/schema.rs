@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use flowloom_core::distribution::Distribution;
 use flowloom_core::keys::walk::{Checks, resolve};
 use flowloom_core::keys::{Amount, Bounds, Drawn, Number, Optional, Quantity, Share, Size, Span, Written};
+use flowloom_core::path::CellFraming;
 use flowloom_core::path::keys::{Bucket, Bytes, FlowLoss, Loss};
 use flowloom_core::queue::keys::Target;
 use flowloom_core::tcp::keys::Gain;
@@ -129,7 +130,7 @@ fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
 }
 
 /// What the values of each `format` are read as, of the keys of queues, TCP, paths and networks.
-pub const FORMATS: [(&str, Check); 21] = [
+pub const FORMATS: [(&str, Check); 22] = [
     (Duration::FORMAT, counts::<Duration>),
     (Span::FORMAT, counts::<Span>),
     (Rate::FORMAT, counts::<Rate>),
@@ -142,6 +143,7 @@ pub const FORMATS: [(&str, Check); 21] = [
     (Target::FORMAT, counts::<Target>),
     (Gain::FORMAT, counts::<Gain>),
     (Bytes::FORMAT, counts::<Bytes>),
+    (CellFraming::FORMAT, counts::<CellFraming>),
     ("drawn-time", draws::<Duration>),
     ("drawn-span", draws::<Span>),
     ("drawn-rate", draws::<Rate>),

@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 use crate::topology::{LinkId, Node, Topology as Graph, TopologyError};
 use crate::{Config, LinkNumber, Monitored, Way};
 use flowloom_core::keys::{KeyError, Quantity, named, nearest};
+use flowloom_core::path::cell_keys::Cells;
 use flowloom_core::path::keys::Bucket;
 use flowloom_core::queue::keys::Queue;
 use flowloom_core::time::Duration;
 use flowloom_core::workload::LinkSide;
 
-use super::network::{Bottleneck, Network, RateChoice};
+use super::network::{Bottleneck, Network, RateChoice, buffer};
 
 /// Shapes of the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -64,6 +65,9 @@ pub struct Link {
     /// Queue in front of the link; default: drop-tail.
     #[serde(default)]
     pub queue: Queue,
+    /// Cells that carry the packets, and their buffer in place of the queue; default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cells: Option<Cells>,
     /// Token bucket that packets wait for behind the queue; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<Bucket>,
@@ -363,8 +367,11 @@ impl Network {
             found.extend(problems.into_iter().map(|problem| problem.within(key)));
         };
         add("network.bottleneck", link_problems(&bottleneck.rate, &bottleneck.delay, &bottleneck.queue));
+        add("network.bottleneck", cell_problems(bottleneck.cells.as_ref(), &bottleneck.queue));
         for (place, link) in self.links.iter().enumerate() {
-            add(&format!("network.links[{place}]"), link_problems(&link.rate, &link.delay, &link.queue));
+            let key = format!("network.links[{place}]");
+            add(&key, link_problems(&link.rate, &link.delay, &link.queue));
+            add(&key, cell_problems(link.cells.as_ref(), &link.queue));
         }
         let key = "network.bottleneck";
         if bottleneck.trace.is_some() && bottleneck.rate.value != RateChoice::Auto {
@@ -372,6 +379,10 @@ impl Network {
         }
         if bottleneck.trace.is_some() && bottleneck.shaper.is_some() {
             let problem = "has a trace and a shaper, which both say when packets go: leave out one";
+            found.push(KeyError::new(key, problem));
+        }
+        if bottleneck.trace.is_some() && bottleneck.cells.as_ref().is_some_and(|cells| cells.abr.is_some()) {
+            let problem = "has a trace and cells.abr, which shares a constant rate: leave out one";
             found.push(KeyError::new(key, problem));
         }
         for (place, rule) in self.delay_box.iter().enumerate() {
@@ -504,6 +515,24 @@ impl Shape {
         }
         Ok(())
     }
+}
+
+impl Link {
+    /// What packets wait in, in words.
+    pub fn buffer(&self) -> String {
+        buffer(&self.queue, self.cells.as_ref())
+    }
+}
+
+/// What no type can refuse of the cells of a link; keys are relative to its table.
+fn cell_problems(cells: Option<&Cells>, queue: &Queue) -> Vec<KeyError> {
+    let Some(cells) = cells else { return Vec::new() };
+    let mut found: Vec<KeyError> = cells.problems().into_iter().map(|error| error.within("cells")).collect();
+    if queue.resolved() != Queue::default().resolved() {
+        let problem = "is of links without cells, which have a buffer of their own: leave out queue, or give cells.buffer and cells.discard";
+        found.push(KeyError::new("queue", problem));
+    }
+    found
 }
 
 /// What no type can refuse of a link; keys are relative to its table.

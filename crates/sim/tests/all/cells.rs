@@ -1,9 +1,9 @@
 //! Virtual-circuit internetworks: exact times in an empty one, conservation and order of cells.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use flowloom_core::cell::*;
-use flowloom_core::distribution::Distribution;
+use flowloom_core::distribution::{Distribution, Law};
 use flowloom_core::play::conversation::Laws;
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
@@ -120,8 +120,21 @@ fn regeneration_waits_for_what_is_in_flight() {
 }
 
 /// Follows every cell: what a node let in leaves it, circuits keep their order, and nothing is lost uncounted.
-#[derive(Default)]
-struct Follow {
+struct Follow<'a> {
+    config: &'a Config,
+    begun: u64,
+    /// Packets by the number that the simulation has for them now: their own, which no other ever has.
+    packets: BTreeMap<u32, u64>,
+    /// Bytes of packets, by their own number.
+    bytes: BTreeMap<u64, u64>,
+    /// Packets of which a cell was lost.
+    dead: BTreeSet<u64>,
+    /// What is in the frames that are not at an end, by circuit: cells with the own numbers of their packets.
+    frames: BTreeMap<u32, Vec<(u64, Cell)>>,
+    /// Frames that ended and are not one packet with all its cells.
+    broken: u64,
+    /// Of them, those that look like one: their cells have one number of the simulation, and as many bytes as its packet.
+    disguised: u64,
     /// By node and circuit: packets and places of what waits there.
     waiting: BTreeMap<(usize, u32), Vec<(u32, u64)>>,
     /// Of those that are on links: by circuit.
@@ -131,12 +144,65 @@ struct Follow {
     numbers: u64,
 }
 
-impl Observer for Follow {
+impl<'a> Follow<'a> {
+    fn new(config: &'a Config) -> Follow<'a> {
+        Follow {
+            config,
+            begun: 0,
+            packets: BTreeMap::new(),
+            bytes: BTreeMap::new(),
+            dead: BTreeSet::new(),
+            frames: BTreeMap::new(),
+            broken: 0,
+            disguised: 0,
+            waiting: BTreeMap::new(),
+            on_links: BTreeMap::new(),
+            let_in: 0,
+            lost: 0,
+            numbers: 0,
+        }
+    }
+
+    /// Puts frames together again from what each cell is known to be a part of.
+    fn join(&mut self, event: Event) {
+        let Cell { packet, circuit, first, last, carried } = event.cell;
+        let [_, ref nodes @ .., _] = self.config.routes[event.route].nodes[..] else { panic!("it has hosts") };
+        let (Some(&one), Some(&other)) = (nodes.first(), nodes.last()) else { panic!("it has routers") };
+        let (input, output) = if event.back { (other, one) } else { (one, other) };
+        let is_cut = event.node == input && matches!(event.happening, Happening::Queued | Happening::Lost(_));
+        if first && is_cut {
+            self.begun += 1;
+            self.packets.insert(packet, self.begun);
+        }
+        let own = self.packets[&packet];
+        if is_cut {
+            *self.bytes.entry(own).or_default() += u64::from(carried);
+        }
+        if let Happening::Lost(_) = event.happening {
+            self.dead.insert(own);
+        }
+        if event.happening == Happening::Arrived && event.node == output {
+            let frame = self.frames.entry(circuit).or_default();
+            frame.push((own, event.cell));
+            if last {
+                let is_whole = frame.iter().all(|(one, _)| *one == own) && !self.dead.contains(&own);
+                let is_like_one = frame.iter().all(|(_, cell)| cell.packet == packet)
+                    && frame.iter().map(|(_, cell)| u64::from(cell.carried)).sum::<u64>() == self.bytes[&own];
+                self.broken += u64::from(!is_whole);
+                self.disguised += u64::from(!is_whole && is_like_one);
+                frame.clear();
+            }
+        }
+    }
+}
+
+impl Observer for Follow<'_> {
     fn watches_cells(&self) -> bool {
         true
     }
 
     fn cell(&mut self, event: Event) {
+        self.join(event);
         let waiting = self.waiting.entry((event.node, event.cell.circuit)).or_default();
         let on_links = self.on_links.entry(event.cell.circuit).or_default();
         match event.happening {
@@ -200,9 +266,11 @@ proptest! {
         config.end = Duration::from_secs(5);
         let Node::Host(Host { role: Role::Source { transport, .. } }) = &mut config.nodes[9] else { panic!() };
         transport.flow_control = FlowControl::None;
-        let mut follow = Follow::default();
+        let mut follow = Follow::new(&config);
         let results = run(&config, &mut follow).unwrap();
         prop_assert_eq!(follow.lost, results.cells_lost);
+        let broken: u64 = results.routers.iter().flatten().map(|router| router.packets_broken).sum();
+        prop_assert_eq!(follow.broken, broken);
         let waiting: usize = follow.waiting.values().map(Vec::len).sum();
         let on_links: u64 = follow.on_links.values().sum();
         prop_assert_eq!(results.cells_under_way, waiting as u64 + on_links);
@@ -210,6 +278,34 @@ proptest! {
         // The same again.
         prop_assert_eq!(run(&config, &mut ()).unwrap(), results);
     }
+}
+
+/// A packet that takes the number of one whose end was lost may lose just as many cells as that one has left on the circuit: of two cells the
+/// first, where the last of the other was lost. Only a switch loses the first cells of a packet alone, whose cells come to it one by one.
+#[test]
+fn cells_of_another_packet_do_not_make_up_for_lost_ones() {
+    let gap_s = Distribution::new(Law::Exponential { mean: 0.0125 }).unwrap();
+    let (mut disguised, mut broken) = (0, 0);
+    for seed in 1..=5 {
+        let misc = Traffic::Misc { packets: constant(1e6), gap_s: gap_s.clone(), bytes: constant(96.0) };
+        let mut config = standard(vec![(misc, 0); 20]);
+        (config.seed, config.end, config.links[0].delay) = (seed, Duration::from_secs(20), Duration::ZERO);
+        // The router has room for all, and three fifths of what it sends find room behind it.
+        config.links[1].rate = Rate::from_bits_per_second(750_000).unwrap();
+        let Node::Switch(switch) = &mut config.nodes[1] else { panic!("a switch") };
+        switch.room = Some(16);
+        for node in &mut config.nodes {
+            if let Node::Host(Host { role: Role::Source { transport, .. } }) = node {
+                transport.flow_control = FlowControl::None;
+            }
+        }
+        let mut follow = Follow::new(&config);
+        let results = run(&config, &mut follow).unwrap();
+        let counted: u64 = results.routers.iter().flatten().map(|router| router.packets_broken).sum();
+        assert_eq!(counted, follow.broken, "seed {seed}: {} look whole", follow.disguised);
+        (disguised, broken) = (disguised + follow.disguised, broken + follow.broken);
+    }
+    assert!(disguised > 0 && broken > disguised, "{disguised} of {broken}");
 }
 
 /// What is measured is what came after the warm-up, and nothing else changes.

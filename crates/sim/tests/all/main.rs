@@ -1,5 +1,6 @@
 //! Whole runs of the simulator beside what is known of them.
 
+mod cell_links;
 mod cells;
 mod common;
 mod cut;

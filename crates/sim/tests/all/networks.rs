@@ -6,6 +6,7 @@ use crate::common::*;
 use flowloom_core::path::LossModel;
 use flowloom_core::queue::{CodelParams, Discipline};
 use flowloom_core::record::{PacketRecord, QueueSample, ThroughputBin, Traffic};
+use flowloom_core::tcp::EcnEcho;
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::units::{Limit, Probability, Rate};
 use flowloom_core::workload::Side::Initiator;
@@ -128,6 +129,21 @@ fn packets_come_through_queues_of_either_kind() {
         let (summary, _) = simulate(&vectors, &config);
         assert!(summary.directions.iter().all(|direction| direction.lost_elsewhere > 0), "{slow}");
         assert!(summary.directions.iter().any(|direction| direction.in_flight > 0), "{slow}");
+    }
+}
+
+/// A queue before the bottleneck marks packets; the bottleneck, which has no queue to speak of, marks none.
+#[test]
+fn a_mark_counts_at_the_queue_that_set_it() {
+    let codel = Discipline::Codel(CodelParams { ecn: true, ..CodelParams::default() });
+    let slow = LinkConfig { queue: codel.clone(), ..link("2mbit", ms(1), 1_000) };
+    let fast = LinkConfig { queue: codel, ..link("50mbit", ms(1), 1_000) };
+    for (before, bottleneck, are_its) in [(&slow, &fast, false), (&fast, &slow, true)] {
+        let mut config = tandem(before, bottleneck, &link("100mbit", ms(1), 1_000));
+        config.classes[0].tcp.ecn = EcnEcho::EachMark;
+        let (_, log) = simulate(&[exchange(1, at(0), 2_000_000, 1)], &config);
+        let marked: u64 = log.sojourns.iter().map(|bin| bin.marked).sum();
+        assert_eq!(marked > 0, are_its, "{marked}");
     }
 }
 

@@ -368,7 +368,7 @@ fn queues_belong_to_connections_or_to_classes() {
         let mut config = network("10mbit", 200, Vec::new());
         config.classes.push(config.classes[0].clone());
         config.bottleneck.queue = queue;
-        config.bottleneck.per = per;
+        config.bottleneck.per = per.into();
         let until = at(20_000);
         let transfers = (0..5).map(|id| bulk(id, at(id), u16::from(id > 0), None, until)).collect();
         let (summary, _) = simulate_all(transfers, &config);

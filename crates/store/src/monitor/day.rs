@@ -9,11 +9,14 @@ use std::sync::{Mutex, PoisonError};
 use super::journal;
 use super::level::{DAY, Level, SECOND};
 use crate::manifest::{MANIFEST_FILE, Manifest};
-use crate::staged::StagedFile;
+use crate::staged::{StagedFile, finished_name};
 use crate::table::{FileError, Row, TableWriter};
 
-/// The beginning of the names of tables of gaps.
+/// The beginning of the names of tables of gaps that begin and end on the day.
 pub(super) const GAPS: &str = "gaps";
+
+/// That of tables of gaps that end on the day and began on an earlier one: whoever asks about an earlier day looks for these only.
+pub(super) const OVERNIGHT: &str = "overnight";
 
 /// The version of the tables.
 pub(super) const VERSION: u64 = 3;
@@ -23,7 +26,7 @@ const WIDTH_KEY: &str = "flowloom.width_ns";
 
 /// All tables of a day.
 pub(super) fn stems() -> impl Iterator<Item = &'static str> {
-    Level::ALL.into_iter().map(Level::stem).chain([GAPS])
+    Level::ALL.into_iter().map(Level::stem).chain([GAPS, OVERNIGHT])
 }
 
 /// A table by its name: `samples-00000001-00000016.parquet`.
@@ -259,8 +262,8 @@ pub(super) fn clean(root: &Path, day: u64) -> Result<(), FileError> {
         .map_err(failed)?;
     for path in names {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-        let is_ours = Table::of(name.split(".partial-").next().unwrap_or(name)).is_some()
-            || name.starts_with("manifest.json.partial-");
+        let finished = finished_name(name);
+        let is_ours = Table::of(finished).is_some() || finished == MANIFEST_FILE && name != finished;
         if is_ours && !counted.contains(name) {
             fs::remove_file(&path).map_err(failed)?;
         }

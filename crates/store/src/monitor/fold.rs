@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use super::catalogue::{Catalogue, Kind};
-use super::day::{self, GAPS, Table};
+use super::day::{self, GAPS, OVERNIGHT, Table};
 use super::journal::{self, Record};
-use super::level::Level;
+use super::level::{DAY, Level};
 use super::rows::{GapRow, LevelRow, SampleRow, share};
 use crate::table::FileError;
 
@@ -18,10 +18,13 @@ struct OfDay {
     samples: Vec<SampleRow>,
     /// The rows of each level of the pyramid.
     levels: [Vec<LevelRow>; Level::PYRAMID.len()],
+    /// Gaps that begin on it.
     gaps: Vec<GapRow>,
+    /// Gaps that began on an earlier day.
+    overnight: Vec<GapRow>,
 }
 
-/// Folds the segment `number` at `path`, whose series are in `catalogue`, unless that was done. Its file stays. What was read of it.
+/// Folds the segment `number` at `path`, whose series are in `catalogue`, unless that was done. Its file stays. Returns what was read.
 pub(super) fn fold(
     root: &Path,
     lock: &Mutex<()>,
@@ -31,21 +34,27 @@ pub(super) fn fold(
 ) -> Result<journal::Read, FileError> {
     let Some(bytes) = journal::load(path)? else { return Ok(journal::Read::default()) };
     let mut days: BTreeMap<u64, OfDay> = BTreeMap::new();
-    let mut samples: Vec<SampleRow> = Vec::new();
-    let read = journal::read(&bytes, &mut |record| match record {
+    let (mut samples, mut gaps): (Vec<SampleRow>, Vec<GapRow>) = Default::default();
+    let mut read = journal::read(&bytes, &mut |record| match record {
         Record::Series(_) => {}
         Record::Samples(batch) => {
             let (time_ns, span_ns) = (batch.time_ns, batch.span_ns);
             let rows = batch.samples.into_iter();
             samples.extend(rows.map(|(series, amount)| SampleRow { series, time_ns, span_ns, amount }));
         }
-        Record::Gap(gap) => days.entry(day::day_of(gap.end_ns)).or_default().gaps.push(gap),
+        Record::Gap(gap) => gaps.push(gap),
     });
     drop(bytes);
     // Where damage took the definition of a series, nobody can tell what its samples are of; its number may be given again.
+    let all = samples.len() + gaps.len();
     samples.retain(|sample| catalogue.get(sample.series).is_some());
-    days.values_mut().for_each(|of_day| of_day.gaps.retain(|gap| catalogue.get(gap.series).is_some()));
-    days.retain(|_, of_day| !of_day.gaps.is_empty());
+    gaps.retain(|gap| catalogue.get(gap.series).is_some());
+    read.undefined = (all - samples.len() - gaps.len()) as u64;
+    for gap in gaps {
+        let date = day::day_of(gap.end_ns);
+        let of_day = days.entry(date).or_default();
+        if gap.start_ns < date * DAY { of_day.overnight.push(gap) } else { of_day.gaps.push(gap) }
+    }
     samples.sort_unstable();
     for (place, level) in Level::PYRAMID.into_iter().enumerate() {
         // A sample that ends after midnight has a part in the day before.
@@ -68,8 +77,7 @@ pub(super) fn fold(
     failed.map_or(Ok(read), Err)
 }
 
-fn write(root: &Path, lock: &Mutex<()>, number: u64, (date, mut of_day): (u64, OfDay)) -> Result<(), FileError> {
-    of_day.gaps.sort_unstable();
+fn write(root: &Path, lock: &Mutex<()>, number: u64, (date, of_day): (u64, OfDay)) -> Result<(), FileError> {
     let mut added = Vec::new();
     let mut table = |stem| {
         let table = Table { stem, first: number, last: number };
@@ -84,8 +92,11 @@ fn write(root: &Path, lock: &Mutex<()>, number: u64, (date, mut of_day): (u64, O
     if !of_day.samples.is_empty() {
         day::write(root, date, &table(Level::Samples.stem()), of_day.samples.into_iter().map(Ok))?;
     }
-    if !of_day.gaps.is_empty() {
-        day::write(root, date, &table(GAPS), of_day.gaps.into_iter().map(Ok))?;
+    for (stem, mut gaps) in [(GAPS, of_day.gaps), (OVERNIGHT, of_day.overnight)] {
+        gaps.sort_unstable();
+        if !gaps.is_empty() {
+            day::write(root, date, &table(stem), gaps.into_iter().map(Ok))?;
+        }
     }
     day::commit(root, date, lock, &added, &[])
 }

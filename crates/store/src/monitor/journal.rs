@@ -3,7 +3,7 @@
 //! A segment is a head, and records in frames: the length of the record, a digest, the record in postcard. The digest is the beginning
 //! of the SHA-256 of the digest before and the record, so that no record can be left out, moved or changed. Whatever ended the writer,
 //! all records but the last are whole. Behind bytes that were changed, reading goes on at the next two records of which the second fits
-//! to the first.
+//! to the first; only what begins as a record does is tried.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -71,6 +71,8 @@ pub struct Read {
     pub other_bytes: u64,
     /// Whether some of these bytes are damaged, and not just the beginning of a record.
     pub is_damaged: bool,
+    /// Samples and gaps of series that nothing defines: where they are folded, they are left out.
+    pub undefined: u64,
 }
 
 /// A record as it is stored.
@@ -82,7 +84,7 @@ struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// That which begins at `at`; `None` if its length cannot be right, or it does not end in `bytes`.
+    /// The frame at `at`; `None` if its length cannot be right, or it does not end in `bytes`.
     fn at(bytes: &'a [u8], at: usize) -> Option<Frame<'a>> {
         let (length, framed) = bytes.get(at..)?.split_first_chunk::<4>()?;
         let (digest, framed) = framed.split_first_chunk::<DIGEST>()?;
@@ -113,7 +115,8 @@ pub fn read(bytes: &[u8], visit: &mut dyn FnMut(Record)) -> Read {
             read.is_damaged = true;
             (at, before) = (behind.end, behind.digest);
         } else {
-            read.is_damaged |= is_damage(&bytes[at..]);
+            // Who gave up does not know that nothing is behind it.
+            read.is_damaged |= tried > MOST_TRIED || is_damage(&bytes[at..]);
             break;
         }
     }
@@ -125,8 +128,8 @@ pub fn read(bytes: &[u8], visit: &mut dyn FnMut(Record)) -> Read {
 /// were tried.
 fn behind<'a>(bytes: &'a [u8], at: usize, tried: &mut usize) -> Option<Frame<'a>> {
     for at in at..bytes.len() {
-        let Some(frame) = Frame::at(bytes, at) else { continue };
-        let Some(next) = Frame::at(bytes, frame.end) else { continue };
+        let Some(frame) = Frame::at(bytes, at).filter(|frame| begins_a_record(frame.record)) else { continue };
+        let Some(next) = Frame::at(bytes, frame.end).filter(|next| begins_a_record(next.record)) else { continue };
         *tried += next.record.len();
         if *tried > MOST_TRIED {
             return None;
@@ -136,6 +139,20 @@ fn behind<'a>(bytes: &'a [u8], at: usize, tried: &mut usize) -> Option<Frame<'a>
         }
     }
     None
+}
+
+/// Whether these bytes begin as a record of their length does. In samples of idle ports any bytes look like lengths, and hashing all
+/// that they might be lengths of would take hours.
+fn begins_a_record(bytes: &[u8]) -> bool {
+    /// Bytes of a series and an amount, at least and at most.
+    const SAMPLE: (u64, u64) = (2, 15);
+    // Samples are the second kind of record.
+    if let Some(samples) = bytes.strip_prefix(&[1]) {
+        let Ok(((_, _, count), rest)) = postcard::take_from_bytes::<(u64, u64, u64)>(samples) else { return false };
+        let length = rest.len() as u64;
+        return count.saturating_mul(SAMPLE.0) <= length && length <= count.saturating_mul(SAMPLE.1);
+    }
+    postcard::take_from_bytes::<Record>(bytes).is_ok_and(|(_, rest)| rest.is_empty())
 }
 
 /// Whether the last bytes of a segment, which are no record, are damaged, and not just the beginning of one.
@@ -275,10 +292,13 @@ pub(super) fn set_aside(path: &Path) -> Result<PathBuf, FileError> {
 
 /// What is wrong with the segment at `path`, of which `read` was read.
 pub(super) fn damage(path: &Path, read: &Read) -> FileError {
-    let problem = format!(
+    let mut problem = format!(
         "{} records are whole, and {} bytes are not those that were written (they are left out)",
         read.records, read.other_bytes
     );
+    if read.undefined > 0 {
+        problem += &format!("; nothing defines the series of {} of their samples and gaps", read.undefined);
+    }
     FileError::Metadata { path: path.to_owned(), problem }
 }
 
@@ -406,6 +426,41 @@ mod tests {
         zeroed[ends[9]..ends[19]].fill(0);
         let (found, read) = found(&zeroed);
         assert!(read.is_damaged && found.len() >= 28 && are_some(&found, &records), "{}", found.len());
+    }
+
+    #[test]
+    fn damage_beside_quiet_ports_costs_two_records_at_most() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(JOURNAL_FOLDER)).unwrap();
+        let mut segment = Segment::create(folder.path(), 1).unwrap();
+        // Answers of a large target of which half of the ports are idle, until the segment is full.
+        let amount =
+            |time_ns: u64, series: u32| u64::from(series % 2) * (time_ns % 1_000 * 7_919 + u64::from(series) * 97);
+        let batch = |time_ns: u64| {
+            let samples = (1..=3_000).map(|series| (series, amount(time_ns, series))).collect();
+            Record::Samples(Batch { time_ns, span_ns: 10, samples })
+        };
+        let records: Vec<Record> = (1_795_000_000_000_000_000..).take(280).map(batch).collect();
+        let mut ends = vec![HEAD.len()];
+        for record in &records {
+            segment.append(record).unwrap();
+            ends.push(segment.bytes() as usize);
+        }
+        let bytes = fs::read(path_of(folder.path(), 1)).unwrap();
+        let flipped = |at: usize, bit: u8| {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1 << bit;
+            changed
+        };
+        let mut zeroed = bytes.clone();
+        zeroed[ends[5] - 200..ends[5] + 300].fill(0);
+        // A digest; a length that leads behind the end; a series; a lost block over the beginning of a record.
+        let harms = [flipped(ends[1] + 6, 3), flipped(ends[1] + 2, 7), flipped(ends[1] + 900, 0), zeroed];
+        for (number, harmed) in harms.iter().enumerate() {
+            let (found, read) = found(harmed);
+            assert!(read.is_damaged && are_some(&found, &records), "harm {number}");
+            assert!(found.len() + 3 >= records.len(), "harm {number}: {} of {}", found.len(), records.len());
+        }
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::day::{self, GAPS, Table};
+use super::day::{self, GAPS, OVERNIGHT, Table};
+use super::journal;
 use super::level::{DAY, Level, SECOND};
 use super::rows::{GapRow, LevelRow, SampleRow};
 use crate::table::{FileError, Row, TableReader};
@@ -76,8 +77,10 @@ impl Maintainer {
 
     /// Merges some tables of a day, whether or not it `is_over`; false if there is nothing to merge.
     fn merge_some(&self, date: u64, is_over: bool) -> Result<bool, FileError> {
+        // To be looked at before the tables: a segment that is in the journal may be in no table of the day yet.
+        let waiting: Vec<u64> = journal::segments(&self.root)?.into_iter().map(|(number, _)| number).collect();
         let tables = day::tables(&self.root, date)?;
-        let Some((first, last)) = due(&tables, is_over) else { return Ok(false) };
+        let Some((first, last)) = due(&tables, &waiting, is_over) else { return Ok(false) };
         let is_in = |table: &&Table| table.first >= first && table.last <= last;
         let old: Vec<Table> = tables.iter().filter(is_in).cloned().collect();
         let mut added = Vec::new();
@@ -87,7 +90,7 @@ impl Maintainer {
                 continue;
             }
             let whole = Table { stem, first, last };
-            if stem == GAPS {
+            if [GAPS, OVERNIGHT].contains(&stem) {
                 merge::<GapRow>(&self.root, date, &parts, &whole)?;
             } else if stem == Level::Samples.stem() {
                 merge::<SampleRow>(&self.root, date, &parts, &whole)?;
@@ -101,19 +104,24 @@ impl Maintainer {
     }
 }
 
-/// The first and the last segment of tables that should be merged: some that follow each other and hold about equally many.
-fn due(tables: &[Table], is_over: bool) -> Option<(u64, u64)> {
+/// The first and the last segment of tables that should be merged: some that follow each other and hold about equally many. None of
+/// `waiting`, which are in order, lies between them: a table is of all segments from its first to its last, so such a one would be taken
+/// for folded.
+fn due(tables: &[Table], waiting: &[u64], is_over: bool) -> Option<(u64, u64)> {
     let mut ranges: Vec<(u64, u64)> = tables.iter().map(|table| (table.first, table.last)).collect();
     ranges.sort_unstable();
     ranges.dedup();
-    let whole = |ranges: &[(u64, u64)]| Some((ranges.first()?.0, ranges.last()?.1));
+    let follows = |one: &(u64, u64), next: &(u64, u64)| {
+        let behind = waiting.partition_point(|number| *number <= one.1);
+        waiting.get(behind).is_none_or(|number| *number >= next.0)
+    };
     let size = |range: &(u64, u64)| (range.1 - range.0 + 1).ilog(FAN_IN as u64);
-    for alike in ranges.chunk_by(|one, next| size(one) == size(next)) {
-        if alike.len() >= FAN_IN {
-            return whole(&alike[..FAN_IN]);
-        }
-    }
-    if is_over && ranges.len() > 1 { whole(&ranges[..ranges.len().min(FAN_IN)]) } else { None }
+    let alike = ranges.chunk_by(|one, next| follows(one, next) && size(one) == size(next));
+    let all = ranges.chunk_by(follows);
+    let many = alike.filter(|alike| alike.len() >= FAN_IN);
+    let some = many.chain(all.filter(|all| is_over && all.len() > 1)).next()?;
+    let some = &some[..some.len().min(FAN_IN)];
+    Some((some.first()?.0, some.last()?.1))
 }
 
 /// What rows are sorted by.
@@ -246,13 +254,25 @@ mod tests {
     #[test]
     fn tables_of_equal_size_are_merged() {
         let few: Vec<(u64, u64)> = (1..16).map(|number| (number, number)).collect();
-        assert_eq!(due(&tables(&few), false), None);
-        assert_eq!(due(&tables(&few), true), Some((1, 15)));
+        assert_eq!(due(&tables(&few), &[], false), None);
+        assert_eq!(due(&tables(&few), &[], true), Some((1, 15)));
         let many: Vec<(u64, u64)> = (1..40).map(|number| (number, number)).collect();
-        assert_eq!(due(&tables(&many), false), Some((1, 16)));
+        assert_eq!(due(&tables(&many), &[40], false), Some((1, 16)));
         let behind: Vec<(u64, u64)> = [(1, 16)].into_iter().chain((17..32).map(|number| (number, number))).collect();
-        assert_eq!(due(&tables(&behind), false), None);
-        assert_eq!(due(&tables(&[(1, 300)]), true), None);
+        assert_eq!(due(&tables(&behind), &[], false), None);
+        assert_eq!(due(&tables(&[(1, 300)]), &[], true), None);
+    }
+
+    #[test]
+    fn nothing_is_merged_over_a_segment_that_waits() {
+        let but: Vec<(u64, u64)> = (1..=17).filter(|number| *number != 5).map(|number| (number, number)).collect();
+        assert_eq!(due(&tables(&but), &[5, 18], false), None);
+        assert_eq!(due(&tables(&but), &[5, 18], true), Some((1, 4)));
+        assert_eq!(due(&tables(&[(1, 4), (6, 17)]), &[5, 18], true), None);
+        // It had nothing for this day.
+        assert_eq!(due(&tables(&but), &[18], true), Some((1, 17)));
+        let more: Vec<(u64, u64)> = but.into_iter().chain((18..22).map(|number| (number, number))).collect();
+        assert_eq!(due(&tables(&more), &[5], false), Some((6, 21)));
     }
 
     #[test]

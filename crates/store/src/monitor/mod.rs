@@ -4,7 +4,7 @@
 //! monitor.json                             which series there are
 //! journal/00000042.journal                 what was recorded last: appended, each record with a digest
 //! 2026-11-27/manifest.json                 a UTC day: which files count
-//! 2026-11-27/samples-00000001-00000041.parquet   and `seconds-`, `minutes-`, `hours-`, `gaps-`
+//! 2026-11-27/samples-00000001-00000041.parquet   and `seconds-`, `minutes-`, `hours-`, `gaps-`, `overnight-`
 //! ```
 //!
 //! One process writes ([`MonitorWriter`]); any number read meanwhile ([`MonitorReader`]). A journal segment is *folded* into the days that
@@ -43,7 +43,7 @@ pub use level::{Level, MILLIONTHS, SECOND};
 pub use merge::{Maintainer, Retention};
 pub use reader::{MonitorReader, Piece, Wanted};
 pub use rows::{GapRow, LevelRow, Reason, SampleRow, share};
-pub use writer::{MonitorWriter, WriterOptions};
+pub use writer::{MonitorWriter, TickError, WriterOptions};
 
 #[cfg(test)]
 mod tests;

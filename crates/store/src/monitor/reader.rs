@@ -1,14 +1,15 @@
 //! A store as its readers see it, while it is written or not.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::catalogue::{Catalogue, Kind, Series};
-use super::day::{self, GAPS, Table};
+use super::day::{self, GAPS, OVERNIGHT, Table};
 use super::fold::summary;
-use super::journal::{self, Record};
+use super::journal::{self, Batch, Record};
 use super::level::{DAY, Level};
 use super::rows::{GapRow, LevelRow, SampleRow, share};
 use crate::table::{FileError, Row, TableReader};
@@ -40,7 +41,7 @@ pub struct Piece {
     pub at_ns: u64,
     /// The width of the row; 0 of a sample.
     pub width_ns: u64,
-    /// Least, mean, greatest value, and how much time they are of.
+    /// Least and greatest value, the integral, and how much time they are of.
     pub row: LevelRow,
 }
 
@@ -54,6 +55,21 @@ pub struct MonitorReader {
 struct Left {
     number: u64,
     bytes: Vec<u8>,
+}
+
+/// What was read of a day.
+struct Seen {
+    /// Its tables: what they hold is in the journal no longer, as far as this reading goes.
+    tables: Vec<Table>,
+    /// The series of which it gave rows, in order.
+    in_rows: Vec<u32>,
+}
+
+impl Seen {
+    /// Whether its rows have the part of a sample that ends on the next day.
+    fn has_rows(&self, series: u32) -> bool {
+        self.in_rows.binary_search(&series).is_ok()
+    }
 }
 
 impl MonitorReader {
@@ -98,15 +114,16 @@ impl MonitorReader {
     }
 
     /// Passes on what was sampled of `wanted` in a period, in rows that are at most `width_ns` wide: of each day the coarsest rows
-    /// that there are, and coarser ones where finer ones are not kept. Samples are those that end in the period; rows those that lie in it,
-    /// at least in part. They come in no order.
+    /// that there are, and coarser ones where finer ones are not kept. Samples are those that end in the period, or so long after it:
+    /// these may have begun in it. Rows are those that lie in it, at least in part. They come in no order.
     ///
     /// # Errors
-    /// The store is damaged or cannot be read.
+    /// A day of the period is damaged, or the store cannot be read.
     pub fn read(
         &self,
         wanted: &[Wanted],
         period_ns: Range<u64>,
+        after_ns: u64,
         width_ns: u64,
         visit: &mut dyn FnMut(Piece),
     ) -> Result<(), FileError> {
@@ -114,71 +131,119 @@ impl MonitorReader {
         let mut wanted = wanted.to_vec();
         wanted.sort_unstable_by_key(|one| one.series);
         let wanted = &wanted[..];
-        let dates = day::day_of(period_ns.start)..=day::day_of(period_ns.end.saturating_sub(1));
-        let (mut before, mut in_rows): (u64, Vec<u32>) = (0, Vec::new());
+        let ends_ns = period_ns.start..period_ns.end.saturating_add(after_ns);
+        let last = day::day_of(period_ns.end.saturating_sub(1));
+        let dates = day::day_of(ends_ns.start)..=day::day_of(ends_ns.end.saturating_sub(1));
+        let mut seen: BTreeMap<u64, Seen> = BTreeMap::new();
         for date in day::days(&self.root)?.into_iter().filter(|date| dates.contains(date)) {
+            let is_after = date > last;
+            let (tables, opened) = match self.opened(date, |tables| plan(tables, wanted, width_ns)) {
+                // What began in the period and ended on a day that cannot be read is unknown; the rest is not.
+                Err(_) if is_after => continue,
+                opened => opened?,
+            };
             // The rows of a day have the part of a sample that ends after its midnight.
-            let had = |series: u32| date == before + 1 && in_rows.binary_search(&series).is_ok();
-            let mut now_in_rows = Vec::new();
-            for (table, of_table) in self.opened(date, |tables| plan(tables, wanted, width_ns))? {
-                match table {
-                    Opened::Samples(rows) => {
-                        let begin = |series| if had(series) { date * DAY } else { 0 };
-                        pass_samples(rows, &of_table, &period_ns, &begin, visit)?;
-                    }
+            let before = date.checked_sub(1).and_then(|before| seen.get(&before));
+            let begin = |series| if before.is_some_and(|before| before.has_rows(series)) { date * DAY } else { 0 };
+            let mut in_rows = Vec::new();
+            for (table, of_table) in opened {
+                let passed = match table {
+                    Opened::Samples(rows) => pass_samples(rows, &of_table, &ends_ns, &begin, visit),
+                    Opened::Level(..) if is_after => Ok(()),
                     Opened::Level(level, rows) => {
-                        now_in_rows.extend(of_table.iter().map(|one| one.series));
-                        pass_level(rows, level, &of_table, &period_ns, visit)?;
+                        in_rows.extend(of_table.iter().map(|one| one.series));
+                        pass_level(rows, level, &of_table, &period_ns, visit)
                     }
+                };
+                if !is_after {
+                    passed?;
                 }
             }
-            now_in_rows.sort_unstable();
-            (before, in_rows) = (date, now_in_rows);
+            in_rows.sort_unstable();
+            seen.insert(date, Seen { tables, in_rows });
         }
-        self.unfolded(&left, &mut |record| {
-            let Record::Samples(batch) = record else { return };
-            if !period_ns.contains(&batch.time_ns) {
+        unfolded(&left, &seen, &mut |number, record| {
+            let Record::Samples(Batch { time_ns, span_ns, samples }) = record else { return };
+            if !ends_ns.contains(&time_ns) {
                 return;
             }
-            for (series, amount) in batch.samples {
+            let date = day::day_of(time_ns);
+            let before = date.checked_sub(1).and_then(|before| seen.get(&before));
+            let before = before.filter(|before| day::covers(&before.tables, number));
+            for (series, amount) in samples {
                 if let Some(of) = find(wanted, series) {
-                    let (time_ns, span_ns) = (batch.time_ns, batch.span_ns);
-                    visit(piece(&SampleRow { series, time_ns, span_ns, amount }, of.kind));
+                    let begin = if before.is_some_and(|before| before.has_rows(series)) { date * DAY } else { 0 };
+                    visit(since(piece(&SampleRow { series, time_ns, span_ns, amount }, of.kind), begin));
                 }
             }
-        })
+        });
+        Ok(())
     }
 
-    /// The times in a period in which rates of one of `series` are unknown, by series and start.
+    /// The times in a period in which rates of one of `series` are unknown, by series and start. A gap is stored in the day of its end: of
+    /// those that end after the period, the ones on days that cannot be read are missing.
     ///
     /// # Errors
-    /// The store is damaged or cannot be read.
+    /// A day of the period is damaged, or the store cannot be read.
     pub fn gaps(&self, series: &[u32], period_ns: Range<u64>) -> Result<Vec<GapRow>, FileError> {
         let left = self.journal()?;
-        let mut found = Vec::new();
         let is_wanted =
             |gap: &GapRow| series.contains(&gap.series) && gap.start_ns < period_ns.end && gap.end_ns > period_ns.start;
-        let first = day::day_of(period_ns.start);
-        // A gap is in the day of its end, which may be much later.
+        let (first, last) = (day::day_of(period_ns.start), day::day_of(period_ns.end.saturating_sub(1)));
+        let (mut found, mut seen) = (Vec::new(), BTreeMap::new());
         for date in day::days(&self.root)?.into_iter().filter(|date| *date >= first) {
-            let of = |tables: &[Table]| tables.iter().filter(|table| table.stem == GAPS).cloned().collect();
-            for mut rows in self.tables_of::<GapRow>(date, of)? {
-                rows.retain_groups("series", |least, most| {
-                    series.iter().any(|one| (least..=most).contains(&(*one).into()))
-                });
-                rows.retain_groups("start_ns", |least, _| least < period_ns.end);
-                for gap in rows {
-                    found.extend(Some(gap?).filter(is_wanted));
+            let is_after = date > last;
+            let has_overnight = || {
+                let present = day::present(&self.root.join(day::folder_name(date)));
+                present.is_ok_and(|tables| tables.iter().any(|table| table.stem == OVERNIGHT))
+            };
+            if is_after && !has_overnight() {
+                continue;
+            }
+            let stems = if is_after { &[OVERNIGHT][..] } else { &[GAPS, OVERNIGHT] };
+            match self.gaps_of(date, stems, series, period_ns.end, &is_wanted) {
+                Err(_) if is_after => {}
+                of_day => {
+                    let (tables, gaps) = of_day?;
+                    found.extend(gaps);
+                    seen.insert(date, Seen { tables, in_rows: Vec::new() });
                 }
             }
         }
-        self.unfolded(&left, &mut |record| {
+        unfolded(&left, &seen, &mut |_, record| {
             if let Record::Gap(gap) = record {
                 found.extend(Some(gap).filter(is_wanted));
             }
-        })?;
+        });
         found.sort_unstable();
         Ok(found)
+    }
+
+    /// The tables of a day, and the gaps in those of `stems` that begin before `end_ns` and are wanted.
+    fn gaps_of(
+        &self,
+        date: u64,
+        stems: &[&str],
+        series: &[u32],
+        end_ns: u64,
+        is_wanted: &dyn Fn(&GapRow) -> bool,
+    ) -> Result<(Vec<Table>, Vec<GapRow>), FileError> {
+        let (tables, readers) = self.again(date, |folder, tables| {
+            let chosen = tables.iter().filter(|table| stems.contains(&table.stem));
+            let open = |table: &Table| TableReader::<GapRow>::open(&folder.join(table.name()), day::VERSION);
+            chosen.map(open).collect::<Result<Vec<_>, _>>()
+        })?;
+        let mut found = Vec::new();
+        for mut rows in readers {
+            rows.retain_groups("series", |least, most| {
+                series.iter().any(|one| (least..=most).contains(&(*one).into()))
+            });
+            rows.retain_groups("start_ns", |least, _| least < end_ns);
+            for gap in rows {
+                found.extend(Some(gap?).filter(is_wanted));
+            }
+        }
+        Ok((tables, found))
     }
 
     /// What is in the journal now. To be looked at before the days: a segment is in the journal until it is in all of them.
@@ -192,40 +257,14 @@ impl MonitorReader {
         Ok(left)
     }
 
-    /// Passes on the records of `left` that are in no table.
-    fn unfolded(&self, left: &[Left], visit: &mut dyn FnMut(Record)) -> Result<(), FileError> {
-        let mut known: Option<(u64, Vec<Table>)> = None;
-        let mut failed = None;
-        for segment in left {
-            journal::read(&segment.bytes, &mut |record| {
-                let time_ns = match &record {
-                    Record::Series(_) => return,
-                    Record::Samples(batch) => batch.time_ns,
-                    Record::Gap(gap) => gap.end_ns,
-                };
-                let date = day::day_of(time_ns);
-                if known.as_ref().is_none_or(|(known, _)| *known != date) {
-                    match day::tables(&self.root, date) {
-                        Ok(tables) => known = Some((date, tables)),
-                        Err(error) => failed = Some(error),
-                    }
-                }
-                if known.as_ref().is_none_or(|(_, tables)| !day::covers(tables, segment.number)) {
-                    visit(record);
-                }
-            });
-        }
-        failed.map_or(Ok(()), Err)
-    }
-
     /// Opens the tables of a day that `plan` chooses, all at once.
     fn opened(
         &self,
         date: u64,
         plan: impl Fn(&[Table]) -> Vec<(Table, Vec<Wanted>)>,
-    ) -> Result<Vec<(Opened, Vec<Wanted>)>, FileError> {
+    ) -> Result<(Vec<Table>, Chosen), FileError> {
         self.again(date, |folder, tables| {
-            let mut opened = Vec::new();
+            let mut opened = Chosen::new();
             for (table, wanted) in plan(tables) {
                 let path = folder.join(table.name());
                 let level = Level::PYRAMID.into_iter().find(|level| level.stem() == table.stem);
@@ -239,22 +278,12 @@ impl MonitorReader {
         })
     }
 
-    fn tables_of<R: Row>(
-        &self,
-        date: u64,
-        of: impl Fn(&[Table]) -> Vec<Table>,
-    ) -> Result<Vec<TableReader<R>>, FileError> {
-        self.again(date, |folder, tables| {
-            of(tables).iter().map(|table| TableReader::open(&folder.join(table.name()), day::VERSION)).collect()
-        })
-    }
-
-    /// Calls `open` with the tables of a day; again, if one was replaced meanwhile.
+    /// The tables of a day, and what `open` makes of them; again, if one was replaced meanwhile.
     fn again<T>(
         &self,
         date: u64,
         mut open: impl FnMut(&Path, &[Table]) -> Result<T, FileError>,
-    ) -> Result<T, FileError> {
+    ) -> Result<(Vec<Table>, T), FileError> {
         let folder = self.root.join(day::folder_name(date));
         let mut tries = 0;
         loop {
@@ -263,11 +292,31 @@ impl MonitorReader {
                 Err(FileError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound && tries < TRIES => {
                     tries += 1;
                 }
-                other => return other,
+                opened => return opened.map(|opened| (tables, opened)),
             }
         }
     }
 }
+
+/// Passes on the records of `left` that are in no table that was seen, with the numbers of their segments.
+fn unfolded(left: &[Left], seen: &BTreeMap<u64, Seen>, visit: &mut dyn FnMut(u64, Record)) {
+    for segment in left {
+        journal::read(&segment.bytes, &mut |record| {
+            let time_ns = match &record {
+                Record::Series(_) => return,
+                Record::Samples(batch) => batch.time_ns,
+                Record::Gap(gap) => gap.end_ns,
+            };
+            let of_day = seen.get(&day::day_of(time_ns));
+            if !of_day.is_some_and(|of_day| day::covers(&of_day.tables, segment.number)) {
+                visit(segment.number, record);
+            }
+        });
+    }
+}
+
+/// Tables that were opened, with what is wanted of each.
+type Chosen = Vec<(Opened, Vec<Wanted>)>;
 
 enum Opened {
     Samples(TableReader<SampleRow>),

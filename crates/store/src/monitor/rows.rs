@@ -101,26 +101,50 @@ impl LevelRow {
         self.samples += other.samples;
     }
 
-    /// The mean over the time that samples cover, in millionths of a unit (per second); 0 if they cover none.
+    /// The mean over the time that samples cover, in millionths of a unit (per second); 0 if they cover none. What was counted in some
+    /// nanoseconds is a few billionths, and no mean to speak of, but that it is between the least sample and the greatest.
     pub fn mean(&self) -> u128 {
         let (covered, millionths) = (u128::from(self.covered_ns), u128::from(MILLIONTHS));
         let Some(whole) = self.integral.checked_div(covered) else { return 0 };
-        whole.saturating_mul(millionths) + (self.integral % covered * millionths + covered / 2) / covered
+        let mean = whole.saturating_mul(millionths) + (self.integral % covered * millionths + covered / 2) / covered;
+        // Both bounds are rounded down.
+        mean.clamp(self.least, self.most.saturating_add(1).max(self.least))
+    }
+
+    /// The same in units (per second), of which a rare event may be less than a millionth.
+    pub fn mean_units(&self) -> f64 {
+        let least = self.least as f64 / MILLIONTHS as f64;
+        let most = self.most.saturating_add(1) as f64 / MILLIONTHS as f64;
+        (self.integral as f64 / self.covered_ns.max(1) as f64).clamp(least, most.max(least))
     }
 }
 
-/// The part of a column that holds whole units, and the one that holds the rest.
-fn parts(value: u128, per_unit: u64) -> (u64, u64) {
-    let whole = u64::try_from(value / u128::from(per_unit)).unwrap_or(u64::MAX);
-    (whole, (value % u128::from(per_unit)) as u64)
+/// A value in columns: whole units in 64 bits, what is above these, and the rest of a unit.
+#[derive(Clone, Copy)]
+struct Parts {
+    high: u64,
+    whole: u64,
+    rest: u64,
 }
 
-fn with_whole(value: u128, whole: u64, per_unit: u64) -> u128 {
-    u128::from(whole) * u128::from(per_unit) + value % u128::from(per_unit)
+impl Parts {
+    fn of(value: u128, per_unit: u64) -> Parts {
+        let units = value / u128::from(per_unit);
+        Parts { high: (units >> 64) as u64, whole: units as u64, rest: (value % u128::from(per_unit)) as u64 }
+    }
+
+    /// The value; the greatest one if it is none of 128 bits.
+    fn value(self, per_unit: u64) -> u128 {
+        let units = u128::from(self.high) << 64 | u128::from(self.whole);
+        units.saturating_mul(per_unit.into()).saturating_add(self.rest.into())
+    }
 }
 
-fn with_rest(value: u128, rest: u64, per_unit: u64) -> u128 {
-    value - value % u128::from(per_unit) + u128::from(rest)
+/// Puts other parts into a value.
+fn with(value: &mut u128, per_unit: u64, change: impl FnOnce(&mut Parts)) {
+    let mut parts = Parts::of(*value, per_unit);
+    change(&mut parts);
+    *value = parts.value(per_unit);
 }
 
 impl Row for LevelRow {
@@ -137,15 +161,32 @@ impl Row for LevelRow {
         vec![
             column("series", |r: &Self| r.series, |r, v| r.series = v),
             column("start_ns", |r: &Self| r.start_ns, |r, v| r.start_ns = v),
-            column("least", |r: &Self| parts(r.least, M).0, |r, v| r.least = with_whole(r.least, v, M)),
-            column("least_millionths", |r: &Self| parts(r.least, M).1, |r, v| r.least = with_rest(r.least, v, M)),
-            column("most", |r: &Self| parts(r.most, M).0, |r, v| r.most = with_whole(r.most, v, M)),
-            column("most_millionths", |r: &Self| parts(r.most, M).1, |r, v| r.most = with_rest(r.most, v, M)),
-            column("amount", |r: &Self| parts(r.integral, S).0, |r, v| r.integral = with_whole(r.integral, v, S)),
+            column("least", |r: &Self| Parts::of(r.least, M).whole, |r, v| with(&mut r.least, M, |p| p.whole = v)),
+            column(
+                "least_millionths",
+                |r: &Self| Parts::of(r.least, M).rest,
+                |r, v| with(&mut r.least, M, |p| p.rest = v),
+            ),
+            column("most", |r: &Self| Parts::of(r.most, M).whole, |r, v| with(&mut r.most, M, |p| p.whole = v)),
+            column(
+                "most_millionths",
+                |r: &Self| Parts::of(r.most, M).rest,
+                |r, v| with(&mut r.most, M, |p| p.rest = v),
+            ),
+            column(
+                "amount",
+                |r: &Self| Parts::of(r.integral, S).whole,
+                |r, v| with(&mut r.integral, S, |p| p.whole = v),
+            ),
+            column(
+                "amount_high",
+                |r: &Self| Parts::of(r.integral, S).high,
+                |r, v| with(&mut r.integral, S, |p| p.high = v),
+            ),
             column(
                 "amount_billionths",
-                |r: &Self| parts(r.integral, S).1,
-                |r, v| r.integral = with_rest(r.integral, v, S),
+                |r: &Self| Parts::of(r.integral, S).rest,
+                |r, v| with(&mut r.integral, S, |p| p.rest = v),
             ),
             column("covered_ns", |r: &Self| r.covered_ns, |r, v| r.covered_ns = v),
             column("samples", |r: &Self| r.samples, |r, v| r.samples = v),
@@ -255,9 +296,9 @@ mod tests {
 
     #[test]
     fn rows_of_a_level_add_up() {
-        let row = |least, most, amount: u128, covered_ns, samples| LevelRow {
-            least,
-            most,
+        let row = |least: u128, most: u128, amount: u128, covered_ns, samples| LevelRow {
+            least: least * 1_000_000,
+            most: most * 1_000_000,
             integral: amount * 1_000_000_000,
             covered_ns,
             samples,
@@ -285,6 +326,31 @@ mod tests {
         assert_eq!((year.integral, year.covered_ns), (1_000_000_000, 525_600 * 60 * SECOND));
         // 1 / 31,536,000 s is 0.0317 millionths.
         assert_eq!((year.mean(), year.most), (0, 16_666));
+    }
+
+    #[test]
+    fn the_mean_of_some_nanoseconds_is_that_of_their_sample() {
+        // A drop in a minute: 0.0167 a second. Of a nanosecond of it, no or one billionth of a drop is counted.
+        for integral in [0, 1] {
+            let row = LevelRow { least: 16_666, most: 16_666, integral, covered_ns: 1, ..LevelRow::default() };
+            assert!(row.mean().abs_diff(16_666) <= 1 && (row.mean_units() - 1.0 / 60.0).abs() < 1.1e-6, "{row:?}");
+        }
+        // A mean that is below a millionth stays what it is.
+        let rare = LevelRow { integral: 1_000_000_000, covered_ns: 365 * 86_400 * SECOND, ..LevelRow::default() };
+        assert!((rare.mean_units() * 365.0 * 86_400.0 - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn columns_hold_every_value() {
+        for value in [0, 1, 10_u128.pow(25), u128::from(u64::MAX) * 3_600_000_000_000] {
+            let written = Parts::of(value, SECOND);
+            let mut read = 0;
+            // In any order.
+            with(&mut read, SECOND, |parts| parts.rest = written.rest);
+            with(&mut read, SECOND, |parts| parts.high = written.high);
+            with(&mut read, SECOND, |parts| parts.whole = written.whole);
+            assert_eq!(read, value);
+        }
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn read(root: &Path, period: std::ops::Range<u64>, width_ns: u64) -> BTreeMap<u6
     let mut found: BTreeMap<u64, LevelRow> = BTreeMap::new();
     let period = START + period.start * SECOND..START + period.end * SECOND;
     reader
-        .read(&[a.into()], period, width_ns, &mut |piece| {
+        .read(&[a.into()], period, 0, width_ns, &mut |piece| {
             found.entry(piece.at_ns).or_default().add(&piece.row);
         })
         .unwrap();
@@ -152,6 +152,41 @@ fn a_segment_counts_once() {
     check(&root, 20);
     drop(MonitorWriter::open(&root, options(), START).unwrap());
     check(&root, 20);
+}
+
+#[test]
+fn a_segment_that_waits_is_not_merged_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let mut writer = MonitorWriter::open(&root, options(), START).unwrap();
+    let id = writer.series(counter("a", SECOND)).unwrap().0;
+    // The table of the fifth segment cannot be written: a folder has its name.
+    let in_the_way = root.join("2026-11-27/samples-00000005-00000005.parquet");
+    for segment in 1..=17 {
+        for second in 0..10 {
+            let time_ns = at(segment * 10 + second);
+            writer.samples(Batch { time_ns, span_ns: SECOND, samples: vec![(id, second)] }).unwrap();
+        }
+        if segment == 5 {
+            fs::create_dir(&in_the_way).unwrap();
+        }
+        assert_eq!(writer.rotate(at(segment * 10 + 10)).is_err(), segment >= 5, "segment {segment}");
+    }
+    for now_ns in [at(1_000), START + 2 * DAY] {
+        writer.maintainer().run(now_ns, &Retention::default(), &|| true).unwrap();
+        assert_eq!(read(&root, 0..1_000, 0).len(), 170);
+    }
+    fs::remove_dir(&in_the_way).unwrap();
+    writer.rotate(at(1_001)).unwrap();
+    assert_eq!((read(&root, 0..1_000, 0).len(), journal_files(&root)), (170, 1));
+    // When it is there, all is merged.
+    writer.maintainer().run(START + 2 * DAY, &Retention::default(), &|| true).unwrap();
+    assert_eq!(read(&root, 0..1_000, 0).len(), 170);
+    assert_eq!(day::present(&root.join("2026-11-27")).unwrap().len(), 3, "samples, minutes, hours");
+}
+
+fn journal_files(root: &Path) -> usize {
+    fs::read_dir(root.join(JOURNAL_FOLDER)).unwrap().count()
 }
 
 #[test]
@@ -252,6 +287,25 @@ fn a_sample_at_midnight_counts_once_beside_rows() {
 }
 
 #[test]
+fn a_sample_at_midnight_counts_once_while_a_day_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let mut writer = MonitorWriter::open(&root, options(), START).unwrap();
+    let id = writer.series(counter("a", SECOND)).unwrap().0;
+    // 100 octets from 23:59:30 to 00:00:20. Its day cannot be written, and the day before can.
+    fs::create_dir_all(root.join("2026-11-28/samples-00000001-00000001.parquet")).unwrap();
+    let time_ns = START + DAY + 20 * SECOND;
+    writer.samples(Batch { time_ns, span_ns: 50 * SECOND, samples: vec![(id, 100)] }).unwrap();
+    assert!(matches!(writer.rotate(time_ns), Err(TickError::Unfolded(_))));
+    assert!(root.join("2026-11-27/manifest.json").exists());
+    for width_ns in [0, 60 * SECOND, 3_600 * SECOND] {
+        let rows = read(&root, 0..2 * 86_400, width_ns);
+        let sum = rows.values().fold((0, 0), |sum, row| (sum.0 + row.integral, sum.1 + row.covered_ns));
+        assert_eq!(sum, (100_000_000_000, 50 * SECOND), "rows of {width_ns} ns");
+    }
+}
+
+#[test]
 fn a_folder_with_other_things_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let notes = folder.path().join("notes.txt");
@@ -293,11 +347,35 @@ fn slow_series_outlive_their_samples() {
         let mut sum = (0, 0);
         let wanted = [Wanted::from(&of)];
         reader
-            .read(&wanted, START..START + 3 * DAY, 0, &mut |piece| {
+            .read(&wanted, START..START + 3 * DAY, 0, 0, &mut |piece| {
                 sum = (sum.0 + piece.row.integral, sum.1 + piece.row.covered_ns);
             })
             .unwrap();
         assert_eq!(sum, (u128::from(amount * SECOND), 2 * DAY));
+    }
+}
+
+#[test]
+fn rows_hold_the_largest_gauges() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let mut writer = MonitorWriter::open(&root, options(), START).unwrap();
+    let gauge = Series { kind: Kind::Gauge, ..counter("a", 60 * SECOND) };
+    let id = writer.series(gauge).unwrap().0;
+    // 10 PB, nanoseconds since 1970, and the greatest of all.
+    let values = [10_000_000_000_000_000, 1_795_000_000_000_000_000, u64::MAX];
+    for (hour, value) in values.into_iter().enumerate() {
+        for minute in 1..=60 {
+            let time_ns = START + (hour as u64 * 60 + minute) * 60 * SECOND;
+            writer.samples(Batch { time_ns, span_ns: 60 * SECOND, samples: vec![(id, value)] }).unwrap();
+        }
+    }
+    writer.rotate(START + DAY / 2).unwrap();
+    let rows = read(&root, 0..3 * 3_600, 3_600 * SECOND);
+    for (hour, value) in values.into_iter().enumerate() {
+        let row = rows[&(START + hour as u64 * 3_600 * SECOND)];
+        let expected = u128::from(value) * 1_000_000;
+        assert_eq!((row.least, row.mean(), row.most, row.samples), (expected, expected, expected, 60), "{value}");
     }
 }
 
@@ -342,6 +420,8 @@ fn samples_without_a_series_are_nobodys() {
     let lost = vec![(1, 1_000)];
     writer.samples(Batch { time_ns: START + SECOND, span_ns: SECOND, samples: lost }).unwrap();
     writer.rotate(START + 2 * SECOND).unwrap();
+    let told: Vec<String> = writer.take_damage().iter().map(ToString::to_string).collect();
+    assert!(told.len() == 1 && told[0].contains("nothing defines the series of 1 of their samples"), "{told:?}");
     assert_eq!(writer.series(counter("a", SECOND)).unwrap(), (1, true));
     writer.rotate(START + 3 * SECOND).unwrap();
     assert!(read(&root, 0..100, 0).is_empty());
@@ -392,6 +472,67 @@ fn damage_holds_up_no_other_day() {
     }
 }
 
+/// A store of four days of a port, with a gap on each day, one over the first midnight and one over the first three: how many samples
+/// each day has.
+fn four_days(root: &Path) -> u64 {
+    let mut writer = MonitorWriter::open(root, options(), START).unwrap();
+    let id = writer.series(counter("a", SECOND)).unwrap().0;
+    for day in 0..4 {
+        let begin = START + day * DAY;
+        for second in 1..=100 {
+            writer
+                .samples(Batch { time_ns: begin + second * SECOND, span_ns: SECOND, samples: vec![(id, 1)] })
+                .unwrap();
+        }
+        let mut gap = |start_ns, end_ns| writer.gap(GapRow { series: id, start_ns, end_ns, ..GapRow::default() });
+        gap(begin + 200 * SECOND, begin + 201 * SECOND).unwrap();
+        if day == 1 {
+            gap(begin - 7 * SECOND, begin - SECOND / 2).unwrap();
+            gap(begin - 5 * SECOND, begin + 5 * SECOND).unwrap();
+        }
+        if day == 3 {
+            gap(START + 300 * SECOND, begin + 5 * SECOND).unwrap();
+        }
+        writer.rotate(begin + 300 * SECOND).unwrap();
+    }
+    100
+}
+
+#[test]
+fn damage_ends_no_question_about_other_days() {
+    let remove: fn(&Path) = |day| fs::remove_file(day.join("manifest.json")).unwrap();
+    let flip_manifest: fn(&Path) = |day| damage(&day.join("manifest.json"), |length| length / 2);
+    let flip_gaps: fn(&Path) = |day| damage(&of_kind(day, "gaps-"), |length| length / 2);
+    let flip_samples: fn(&Path) = |day| damage(&of_kind(day, "samples-"), |length| length / 2);
+    for harm in [remove, flip_manifest, flip_gaps, flip_samples] {
+        for harmed in 0..4 {
+            let folder = tempfile::tempdir().unwrap();
+            let root = folder.path().join("store");
+            let samples = four_days(&root);
+            harm(&root.join(["2026-11-27", "2026-11-28", "2026-11-29", "2026-11-30"][harmed as usize]));
+            // Records that wait for that day.
+            let mut writer = MonitorWriter::open(&root, options(), START + 4 * DAY).unwrap();
+            let time_ns = START + harmed * DAY + 400 * SECOND;
+            writer.samples(Batch { time_ns, span_ns: SECOND, samples: vec![(1, 1)] }).unwrap();
+            let _ = writer.rotate(START + 4 * DAY);
+            let reader = MonitorReader::open(&root).unwrap();
+            for day in (0..4).filter(|day| *day != harmed) {
+                let what = format!("day {day} while day {harmed} is harmed");
+                // Until midnight, which belongs to the next day.
+                let period = day * 86_400 + 1..(day + 1) * 86_400;
+                assert_eq!(read(&root, period.clone(), 0).len() as u64, samples, "{what}");
+                assert!(!read(&root, period, 3_600 * SECOND).is_empty(), "{what}");
+                let gaps = reader.gaps(&[1], START + day * DAY..START + (day + 1) * DAY).expect(&what);
+                // Its own, the one over the first midnight, and the long one, where the day in which they end can be read.
+                let own = [2, 1, 1, 1][day as usize];
+                let over_midnight = usize::from(day == 1 || day == 0 && harmed != 1);
+                let least = own + over_midnight + usize::from(harmed != 3);
+                assert!(gaps.len() >= least, "{what}: {gaps:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_day_without_its_manifest_is_not_deleted() {
     let folder = tempfile::tempdir().unwrap();
@@ -405,7 +546,7 @@ fn a_day_without_its_manifest_is_not_deleted() {
     let before = fs::read_dir(&day).unwrap().count();
     let reader = MonitorReader::open(&root).unwrap();
     let wanted: Vec<Wanted> = reader.series().unwrap().iter().map(Wanted::from).collect();
-    let refused = reader.read(&wanted, START..START + DAY, 0, &mut |_| {}).unwrap_err().to_string();
+    let refused = reader.read(&wanted, START..START + DAY, 0, 0, &mut |_| {}).unwrap_err().to_string();
     assert!(refused.contains("2026-11-27/manifest.json: it is missing"), "{refused}");
     assert!(verify_day(&root, &day).is_err());
     // The monitor goes on. What belongs to that day waits in the journal.

@@ -37,6 +37,24 @@ impl Default for WriterOptions {
     }
 }
 
+/// Why a segment was not ended and folded.
+#[derive(Debug, thiserror::Error)]
+pub enum TickError {
+    /// The journal cannot be written.
+    #[error(transparent)]
+    Unwritten(FileError),
+    /// Some of it cannot be folded. It stays in the journal, is read there, and is folded next time.
+    #[error(transparent)]
+    Unfolded(FileError),
+}
+
+impl From<TickError> for FileError {
+    fn from(error: TickError) -> FileError {
+        let (TickError::Unwritten(error) | TickError::Unfolded(error)) = error;
+        error
+    }
+}
+
 /// Writes a store. Each record survives the end of the process as soon as its method returns, and a loss of power as soon as
 /// [`MonitorWriter::sync`] does.
 pub struct MonitorWriter {
@@ -119,7 +137,9 @@ impl MonitorWriter {
         Ok(writer)
     }
 
-    /// What was found to be damaged since this was last called: it is left alone, and what belongs there is not lost.
+    /// What was found to be damaged since this was last called. Tables and days are left alone, and what belongs there is not lost: it
+    /// waits in the journal. Of a damaged segment the whole records are folded; the others are lost, and its bytes are kept beside the
+    /// journal.
     pub fn take_damage(&mut self) -> Vec<FileError> {
         std::mem::take(&mut self.damage)
     }
@@ -206,8 +226,8 @@ impl MonitorWriter {
     /// Ends the segment if that is due at the time `now_ns`, and folds it. To be called at least as often as samples come.
     ///
     /// # Errors
-    /// It cannot be written. What is in the journal stays there, and is folded next time.
-    pub fn tick(&mut self, now_ns: u64) -> Result<(), FileError> {
+    /// The journal cannot be written, or some of it cannot be folded.
+    pub fn tick(&mut self, now_ns: u64) -> Result<(), TickError> {
         let is_full = self.segment.bytes() >= self.options.segment_bytes;
         let is_old = now_ns.saturating_sub(self.began_ns) >= self.options.segment_ns;
         let is_next_day = day::day_of(now_ns) != day::day_of(self.began_ns);
@@ -218,12 +238,12 @@ impl MonitorWriter {
     ///
     /// # Errors
     /// Those of [`MonitorWriter::tick`].
-    pub fn rotate(&mut self, now_ns: u64) -> Result<(), FileError> {
-        self.segment.sync()?;
-        self.segment = Segment::begin_behind(&self.root, self.segment.number())?;
+    pub fn rotate(&mut self, now_ns: u64) -> Result<(), TickError> {
+        let next = self.segment.sync().and_then(|()| Segment::begin_behind(&self.root, self.segment.number()));
+        self.segment = next.map_err(TickError::Unwritten)?;
         self.is_broken = false;
         self.began_ns = now_ns;
-        self.fold()
+        self.fold().map_err(TickError::Unfolded)
     }
 
     /// What merges and deletes tables beside this.
@@ -248,7 +268,7 @@ impl MonitorWriter {
 
     fn fold_one(&mut self, number: u64, path: &Path) -> Result<(), FileError> {
         let read = fold(&self.root, &self.lock, &self.catalogue, number, path)?;
-        if read.is_damaged {
+        if read.is_damaged || read.undefined > 0 {
             let path = journal::set_aside(path)?;
             self.damage.push(journal::damage(&path, &read));
             self.has_lost = true;

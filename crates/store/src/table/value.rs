@@ -344,6 +344,7 @@ impl Text for DropReason {
         ("policed", DropReason::Policed),
         ("early", DropReason::Early),
         ("overflow", DropReason::Overflow),
+        ("spoilt", DropReason::Spoilt),
     ];
 }
 

@@ -177,6 +177,9 @@ fn written(bounded: &Bounded<'_>, kind: &str, value: &str) -> String {
         ("hops", _) => all.push(("network.topology".to_owned(), "parking-lot".to_owned())),
         // The longest timeout of the other profiles is shorter.
         ("rto-min" | "rto-initial", _) => all.push(("tcp.profile".to_owned(), "linux".to_owned())),
+        ("threshold", path) if path.ends_with(".cells.threshold") => {
+            all.push((format!("{table}.discard"), "early".to_owned()));
+        }
         (_, "workload.load.duration") => all.push(("workload.load.method".to_owned(), "poisson".to_owned())),
         _ => {}
     }

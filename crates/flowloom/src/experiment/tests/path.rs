@@ -161,6 +161,10 @@ fn impossible_values_are_refused_with_their_line() {
             "[network.bottleneck]\nshaper = { rate = \"1mbit\", burst = \"2k\" }\ntrace = \"a.up\"",
             "network.bottleneck has a trace and a shaper",
         ),
+        (
+            "[network.bottleneck]\ncells = { abr = \"45ms\" }\ntrace = \"a.up\"",
+            "network.bottleneck has a trace and cells.abr",
+        ),
     ] {
         let message = by_line(Experiment::parse(text, "x.toml").unwrap_err());
         assert!(message.contains(wanted), "{text:?} gave {message}");

@@ -198,7 +198,7 @@ impl Keys {
     }
 
     /// A message that begins with a path, with the name that it has in the script.
-    fn named(&self, message: String) -> String {
+    pub fn named(&self, message: String) -> String {
         let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-');
         let short = self.shorthands.iter().find_map(|(path, name)| {
             let rest = message.strip_prefix(path.as_str()).filter(|rest| ends(rest))?;

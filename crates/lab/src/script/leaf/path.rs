@@ -3,6 +3,7 @@
 
 use flowloom_core::keys::walk::KeyPath;
 use flowloom_core::keys::{KeyError, Quantity};
+use flowloom_core::path::cell_keys::{Circuits, Paced};
 use flowloom_core::time::Duration;
 use flowloom_core::units::Rate;
 use flowloom_sim::keys::{Network, RateChoice, Shape, Topology};
@@ -46,10 +47,11 @@ pub enum NetworkError {
 }
 
 /// Keys of `[network]` that have a name of their own here.
-const SHORTHANDS: [(&str, [&str; 2]); 6] = [
+const SHORTHANDS: [(&str, [&str; 2]); 7] = [
     ("rate", ["bottleneck", "rate"]),
     ("delay", ["bottleneck", "delay"]),
     ("queue", ["bottleneck", "queue"]),
+    ("cells", ["bottleneck", "cells"]),
     ("loss", ["path", "loss"]),
     ("duplicate", ["path", "duplicate"]),
     ("reorder", ["path", "reorder"]),
@@ -168,6 +170,14 @@ fn network(given: &mut Arguments<'_>, keys: &mut Keys, entries: &[Entry]) -> Opt
     }
     let at = |path: &str| KeyPath::parse(path).and_then(|path| keys.locate(entries, path.steps())).unwrap_or(place);
     let mut doubts = Vec::new();
+    for key in cells_of_nobody(&network) {
+        let message = format!(
+            "{} is of connections of a workload and of sources, which frames belong to none of",
+            keys.named(key.clone())
+        );
+        let hint = "circuits = conversation has one for each flow; all frames are background";
+        doubts.push(Diagnostic::warning(at(&key), message).hint(hint));
+    }
     if !played {
         let warning = "a path plays no trace: it reads no file that a script names";
         doubts.push(Diagnostic::warning(at("bottleneck.trace"), warning).hint("flowloom run --on live plays traces"));
@@ -186,6 +196,19 @@ fn network(given: &mut Arguments<'_>, keys: &mut Keys, entries: &[Entry]) -> Opt
     }
     given.found().extend(doubts);
     Some(Box::new(network))
+}
+
+/// Keys of links of cells that ask what frames are of: they have no type, and are no target.
+fn cells_of_nobody(network: &Network) -> Vec<String> {
+    let links = network.links.iter().enumerate();
+    let links = links.map(|(place, link)| (format!("links[{place}].cells"), link.cells.as_ref()));
+    let all = links.chain([("bottleneck.cells".to_owned(), network.bottleneck.cells.as_ref())]);
+    let keys = all.filter_map(|(key, cells)| Some((key, cells?))).flat_map(|(key, cells)| {
+        let by_type = (cells.circuits == Circuits::Type).then(|| format!("{key}.circuits"));
+        let of_target = (cells.paced == Some(Paced::Target)).then(|| format!("{key}.paced"));
+        by_type.into_iter().chain(of_target)
+    });
+    keys.collect()
 }
 
 /// The simulator's numbers of a network.

@@ -1,12 +1,15 @@
 //! Leaves that are no `test`: what they are asked for, and what is said of what cannot be.
 
-use flowloom_core::path::{GilbertElliott, LossModel, Reorder, Reordering};
+use flowloom_core::cell::{Discard, Mapping, Order};
+use flowloom_core::path::cell_keys::Paced;
+use flowloom_core::path::{Abr, GilbertElliott, LossModel, Reorder, Reordering};
 use flowloom_core::queue::Discipline;
 use flowloom_core::tcp;
 use flowloom_core::tcp::congestion::Algorithm;
 use flowloom_core::time::Duration;
 use flowloom_core::units::{Limit, Probability};
 use flowloom_core::workload::LinkSide;
+use flowloom_sim::Grouping;
 
 use super::super::diagnostic::Diagnostic;
 use super::super::parser::{self, Mode};
@@ -134,6 +137,22 @@ fn a_path_can_be_any_network() {
 }
 
 #[test]
+fn a_path_can_carry_cells() {
+    let cells = "cells = table(buffer = 500, discard = early, threshold = 300, access = 10M, peak-rate = 1M, \
+                 order = fifo, framing = \"llc-snap+aal5+atm\", abr = 20000);";
+    let link = path(cells).config().unwrap().bottleneck;
+    let params = link.cells.unwrap();
+    assert_eq!((params.room, params.discard, params.order), (Some(500), Discard::Early(300), Order::Fifo));
+    assert_eq!((params.access, params.peak), ("10mbit".parse().unwrap(), "1mbit".parse().unwrap()));
+    assert_eq!(params.framing, "llc-snap+aal5+atm".parse().unwrap());
+    assert_eq!(params.abr, Some(Abr { every: Duration::from_millis(20), rate: link.rate }));
+    assert_eq!(link.per, Grouping::Circuit(Mapping::PerConversation, Paced::Both));
+    let other = "topology = graph; ends = table(left = a, right = c); bottleneck = table(from = a, to = b); links = \
+                 [table(name = out, from = b, to = c, rate = 1M, cells = table(circuits = destination))];";
+    assert!(path(other).config().unwrap().links[0].cells.is_some());
+}
+
+#[test]
 fn every_queue_takes_its_arguments() {
     for (text, begins) in [
         ("drop-tail(limit = \"64k\")", "DropTail(Bytes(65536))"),
@@ -198,6 +217,11 @@ fn what_a_path_has_no_means_for_is_warned_of() {
     for (parameters, wanted) in [
         ("bottleneck = table(trace = \"cell.up\");", "a path plays no trace"),
         ("rate = 1M; delay-box = [table(port = 80, delay = 1000)];", "delay-box[0].port is of connections"),
+        ("rate = 1M; cells = table(circuits = type);", "cells.circuits is of connections of a workload and of sources"),
+        (
+            "rate = 1M; bottleneck = table(cells = table(peak-rate = 1M, paced = target));",
+            "bottleneck.cells.paced is of connections of a workload",
+        ),
         ("rate = 1M; delay-box = [table(loss = measured)];", "delay-box[0].loss is that of the workload's connections"),
     ] {
         let (path, found) = read(&format!("path r {{ left = a; right = b; duration = 1; {parameters} }}"));
@@ -238,6 +262,9 @@ fn what_cannot_be_is_said() {
         (path("rate = 1M; delay = soon;"), "delay: \"soon\" is not a time"),
         (path("rate = 1M; loss = 1.5;"), "loss: \"150%\" is not a share"),
         (path("rate = 1M; loss = bursts(p = 1);"), "loss.kind: unknown word \"bursts\""),
+        (path("rate = 1M; cells = table(buffer = 0);"), "cells.buffer"),
+        (path("rate = 1M; cells = table(framing = ethernet);"), "cells.framing: "),
+        (path("rate = 1M; queue = codel; cells = table(buffer = 9);"), "queue is of links without cells"),
         (path("rate = 1M; queue = codle;"), "queue.kind: unknown word \"codle\""),
         (path("rate = 1M; queue = codel(min = 5);"), "queue.min is not a key of codel"),
         (path("rate = 1M; queue = red(min = 150, max = 50);"), "min of 150p must not be above max of 50p"),

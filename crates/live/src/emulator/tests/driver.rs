@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
+use flowloom_core::cell::{Discard, Mapping};
 use flowloom_core::distribution::{Distribution, Law};
-use flowloom_core::path::{Jitter, LossRate, Matching, Reorder, Reordering, Rule, Rules};
+use flowloom_core::path::cell_keys::Paced;
+use flowloom_core::path::{Abr, CellParams, Jitter, LossRate, Matching, Reorder, Reordering, Rule, Rules};
 use flowloom_core::play::{Action, Player, Script};
 use flowloom_core::queue::{FqCodelParams, RedParams, StepParams, StepPoint};
 use flowloom_core::record::{
@@ -19,7 +21,7 @@ use flowloom_core::rng::{Purpose, Stream};
 use flowloom_core::tcp::congestion::Setup;
 use flowloom_core::tcp::{self, EcnEcho, Endpoint, Profile, SackBlocks, Segment, Timestamps};
 use flowloom_core::workload::{self, Adu, Close};
-use flowloom_sim::{AsCaptured, Class, LinkConfig, LinkNumber, Monitored, Starts, Way, limits, run};
+use flowloom_sim::{AsCaptured, Class, Grouping, LinkConfig, LinkNumber, Monitored, Starts, Way, limits, run};
 
 use super::*;
 
@@ -328,6 +330,25 @@ fn experiment(queue: Discipline) -> Config {
     config
 }
 
+/// The same over links of cells, which mark nothing.
+fn with_cells() -> Config {
+    let mut config = experiment(Discipline::DropTail(Limit::Packets(60)));
+    let cells = CellParams::new("aal5+atm".parse().unwrap());
+    config.classes[1].is_target = true;
+    config.bottleneck.per = Grouping::Circuit(Mapping::PerConversation, Paced::Target);
+    config.bottleneck.cells = Some(CellParams {
+        room: Some(400),
+        discard: Discard::Early(300),
+        access: "20mbit".parse().unwrap(),
+        peak: "3mbit".parse().unwrap(),
+        abr: Some(Abr { every: Duration::from_millis(300), rate: config.bottleneck.rate }),
+        ..cells.clone()
+    });
+    config.links[0].per = Grouping::Circuit(Mapping::PerDestination, Paced::Both);
+    config.links[0].cells = Some(CellParams { room: Some(300), ..cells });
+    config
+}
+
 fn classed() -> Vec<Classed> {
     let class = |vector: ConnectionVector| Classed { class: (vector.id % 3 / 2) as u16, ..vector.into() };
     workload().into_iter().map(class).collect()
@@ -430,21 +451,26 @@ fn the_same_machines_give_the_same_records_in_the_simulator() {
     let steps = [StepPoint::Enqueue, StepPoint::Dequeue];
     let steps = steps.map(|at| StepParams { limit: Limit::Packets(40), threshold: Limit::Packets(15), at });
     let queues = [Discipline::Red(red), Discipline::FqCodel(FqCodelParams::default())];
-    for queue in queues.into_iter().chain(steps.map(Discipline::Step)) {
-        let config = experiment(queue.clone());
+    let queues = queues.into_iter().chain(steps.map(Discipline::Step)).map(experiment);
+    for (config, marks) in queues.map(|config| (config, true)).chain([(with_cells(), false)]) {
         let mut log = Log::default();
         let vectors = classed().into_iter().map(Ok::<_, Infallible>);
         let summary = run(vectors, &config, &mut log, |_| ControlFlow::Continue(())).unwrap();
         let over_ipv6 = log.packets.iter().filter(|packet| packet.1.ip_version == IpVersion::V6).count();
         assert!(over_ipv6 > 100 && over_ipv6 < log.packets.len() / 2, "{over_ipv6}");
         let marked = log.packets.iter().filter(|packet| packet.1.ecn == Ecn::Ce).count();
-        assert!(log.drops.len() > 50 && log.queue.len() > 100 && marked > 10, "{}, {marked}", log.drops.len());
+        assert!(
+            log.drops.len() > 50 && log.queue.len() > 100 && (marked > 10) == marks,
+            "{}, {marked}",
+            log.drops.len()
+        );
         let (found, report) = driven(&config, summary.end);
         assert_eq!(report.unaccounted(), 0);
         assert_eq!(
             (&report.network.directions, &report.network.links),
             (&summary.directions, &summary.links),
-            "{queue:?}"
+            "{:?}",
+            config.bottleneck
         );
         assert_eq!(found.connections, log.connections);
         assert_eq!(found.monitor, log.monitor);
