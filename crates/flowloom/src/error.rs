@@ -167,6 +167,14 @@ impl Error {
         self
     }
 
+    /// Adds another error of the same input, with its others.
+    #[must_use]
+    pub(crate) fn with(self, other: Option<Error>) -> Error {
+        let Some(mut other) = other else { return self };
+        let others = std::mem::take(&mut other.others);
+        self.and(std::iter::once(other).chain(others))
+    }
+
     /// The first of these errors with all others in [`Error::others`]; none of none.
     pub fn all(errors: impl IntoIterator<Item = Error>) -> Option<Error> {
         let mut errors = errors.into_iter();

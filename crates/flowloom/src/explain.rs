@@ -90,6 +90,8 @@ fn whole(folder: &Path, run: &Run, causes: &[Cause]) -> Result<Experiment, Error
     // How holes of a capture are read is decided in its workload.
     let experiment = experiment.with("run.seeds", &seed)?.with("workload.missing", "acknowledged")?;
     let mut experiment = experiment.replaying(causes, |_| true)?;
+    // It explains nothing, and its store may be gone.
+    experiment.measure.real_link = None;
     let workload = workload(folder, &experiment)?;
     let mut source = Source::none();
     source.facts = WorkloadReader::open(&workload).map_err(Error::new)?.facts().clone();

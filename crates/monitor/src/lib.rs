@@ -17,7 +17,7 @@
 //! | `metric`, `otlp` | metrics, and their form for Prometheus; metrics pushed to a collector |
 //! | `http` | calls to other programs |
 //! | `query` | periods at a bounded number of points |
-//! | `held` | a series as rates that held for some time each |
+//! | `held` | a counter as rates that held for some time each |
 //! | `steps` | samples as functions of time, which can be added and put into bins |
 //! | `total` | sums of series; bins; days at a glance |
 //! | `bursts`, `correlation` | times above a threshold; how far two series go together |
@@ -57,7 +57,7 @@ pub use bursts::{Burst, Bursts};
 pub use clock::{Bell, Moment};
 pub use collector::{MonitorError, Observer, Report, agent, base_of, run};
 pub use correlation::{Correlation, Lag, MOST_BINS, MOST_LAGS};
-pub use held::Held;
+pub use held::{Held, Stretch};
 pub use idle::idle_alerts;
 pub use ifmib::{Offer, uptime};
 pub use kept::{has_kept, keep as keep_registry, kept_at};

@@ -1,5 +1,7 @@
 //! Flows of datagrams beside the workload: one end sends whatever becomes of them, the other takes note of what arrives.
 
+use std::sync::Arc;
+
 use flowloom_core::distribution::Distribution;
 use flowloom_core::path::FlowValues;
 use flowloom_core::play::{Datagram, DatagramSink, DatagramSource, Datagrams, Pacing, Prefill, Probes, Run};
@@ -27,7 +29,7 @@ impl DatagramFlow {
     ) -> Option<DatagramFlow> {
         let from = if side == Side::Initiator { vector.initiator_side } else { vector.initiator_side.other() };
         let payload = Distribution::constant(1.0).ok()?;
-        let (pacing, gap) = (Pacing::Runs(Box::default()), Duration::from_nanos(1));
+        let (pacing, gap) = (Pacing::Runs(Arc::default()), Duration::from_nanos(1));
         let datagrams = Datagrams { pacing, gap, payload, start: Time::ZERO, stop: Time::MAX, answered: false };
         let ip_version = vector.ip_version;
         let mut flow = DatagramFlow { id, class, from, rtt: config.unknown_rtt, ip_version, datagrams };
@@ -55,7 +57,7 @@ impl DatagramFlow {
         let run = |(passes, length, adu): (Time, Duration, Adu)| {
             Run::new(passes.before(lead).since(start), length, adu.packets.unwrap_or(1), adu.bytes)
         };
-        let runs: Box<[Run]> = passes.filter_map(run).collect();
+        let runs: Arc<[Run]> = passes.filter_map(run).collect();
         let is_in_window = start < Time::ZERO + config.window && !runs.is_empty();
         flow.datagrams = Datagrams { pacing: Pacing::Runs(runs), start, ..flow.datagrams };
         is_in_window.then_some(flow)

@@ -113,9 +113,9 @@ pub struct MonitorShow {
     /// End of the period (UTC) [default: now]
     #[arg(long, value_name = "UTC", value_parser = utc, requires = "from")]
     pub to: Option<u64>,
-    /// Rows for each series at most
-    #[arg(long, value_name = "N", default_value = "60", value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true)]
-    pub points: u32,
+    /// Rows for each series at most [default: 60]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true)]
+    pub points: Option<u32>,
     /// Length of the intervals for the 95th percentile [default: those of the stored rows that were read]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub percentile: Option<Duration>,
@@ -137,7 +137,7 @@ pub enum HistoryForm {
     Csv,
     /// JSON, as --json
     Json,
-    /// File of rates of one series, for `model queue` and for sources of experiments
+    /// File of rates of one counter, for `model queue` and for sources of experiments
     Rates,
 }
 

@@ -95,6 +95,15 @@ fn list_text(series: &[Series]) -> String {
 pub fn show(args: &args::MonitorShow, manner: Manner) -> Result<Exit, Error> {
     let mut manner = manner;
     manner.form.json |= args.format == HistoryForm::Json;
+    let is_json = manner.form.json || manner.form.json_stream;
+    if args.format == HistoryForm::Rates {
+        let idle =
+            [("--json", is_json), ("--points", args.points.is_some()), ("--percentile", args.percentile.is_some())];
+        if let Some((option, _)) = idle.into_iter().find(|(_, is_given)| *is_given) {
+            return Err(Error::usage(format_args!("{option} changes nothing about a file of rates"))
+                .hint("leave it out, or --format rates"));
+        }
+    }
     manner.start("monitor show")?;
     let period = match args.from {
         Some(from) => Period::Between(from, args.to),
@@ -103,20 +112,20 @@ pub fn show(args: &args::MonitorShow, manner: Manner) -> Result<Exit, Error> {
     let options = HistoryOptions {
         selection: Selection { target: args.target.clone(), port: args.port.clone(), counter: args.counter.clone() },
         period,
-        points: args.points as usize,
+        points: args.points.unwrap_or(60) as usize,
         percentile: args.percentile,
     };
     if args.format == HistoryForm::Rates {
         let found = history_rates(&args.store, &options)?;
         if found.unknown_ns > 0 {
             let unknown = Duration::from_nanos(found.unknown_ns);
-            manner.warn(&format!("the rate is unknown for {unknown} of the period, and 0 in the file"), None);
+            let words = "it is 0 in the file, or spread over a row of which a part is known";
+            manner.warn(&format!("the rate is unknown for {unknown} of the period: {words}"), None);
         }
         output::text(&found.csv)?;
         return Ok(Exit::Done);
     }
     let found = history(&args.store, &options)?;
-    let is_json = manner.form.json || manner.form.json_stream;
     if args.format == HistoryForm::Csv && !is_json {
         output::text(&history_csv(&found)?)?;
         return Ok(Exit::Done);

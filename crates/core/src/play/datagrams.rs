@@ -1,6 +1,8 @@
 //! Programs that send datagrams whatever becomes of them, and those that take note of what arrives: the UDP sources of classic
 //! evaluations.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::Distribution;
@@ -23,8 +25,9 @@ pub enum Pacing {
         /// Silent times, in nanoseconds.
         off: Distribution,
     },
-    /// As datagrams were seen: nothing is drawn, and neither [`Datagrams::gap`] nor [`Datagrams::payload`] counts.
-    Runs(Box<[Run]>),
+    /// As datagrams were seen: nothing is drawn, and neither [`Datagrams::gap`] nor [`Datagrams::payload`] counts. Flows that follow one
+    /// list share it.
+    Runs(Arc<[Run]>),
 }
 
 /// Datagrams that were seen in a row, of which their number, their bytes in all, and the first and the last time are known: they are
@@ -402,7 +405,7 @@ mod tests {
         let due = [5_000, 12_000, 22_000, 32_000, 32_000, 32_000, 45_000, 49_500, 54_000, 65_000, 66_000].map(at);
         let bytes = [30, 333, 334, 334, 4, 5, 1_333, 1_333, 1_334, 1, 1];
         assert_eq!(sent, (0..).zip(due).zip(bytes).map(|((n, due), bytes)| (n, due, bytes)).collect::<Vec<_>>());
-        let nothing = Pacing::Runs(Box::default());
+        let nothing = Pacing::Runs(Arc::default());
         assert_eq!(all(params(nothing), 1), []);
     }
 

@@ -261,7 +261,7 @@ impl Placed<'_> {
             let rtt =
                 source.rtt.as_ref().map(|rtt| drawn(rtt.checked(), Purpose::Delays).max(Duration::from_micros(1)));
             let rtt = rtt.unwrap_or_default().min(Config::MAX_DELAY);
-            let by_file = self.runs.as_ref().map(|runs| Pacing::Runs(runs.to_vec().into_boxed_slice()));
+            let by_file = self.runs.as_ref().map(|runs| Pacing::Runs(Arc::clone(runs)));
             match by_file.or_else(|| source.pacing()) {
                 None => flows.connections.push(source.transfer(id, seed, start, rtt, from, class, stop)),
                 Some(pacing) => flows.datagrams.push(DatagramFlow {
@@ -329,11 +329,18 @@ impl Source {
     /// the next one.
     ///
     /// # Errors
-    /// A rate leaves too little time from one datagram to the next.
+    /// A rate leaves too little time from one datagram to the next, or keeps too many on their way.
     pub fn runs(&self, rates: &[(f64, f64)]) -> Result<Arc<[Run]>, KeyError> {
         let Drawn::Constant(payload) = self.payload() else { return Ok(Arc::default()) };
         let payload = payload.value.0;
         let bits_each = 8.0 * (payload + ON_TOP) as f64;
+        let highest = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+        if let Some(Drawn::Constant(rtt)) = &self.rtt
+            && rtt.value.as_secs_f64() * highest / bits_each * f64::from(self.count) > MOST_ON_THE_WAY
+        {
+            let problem = format_args!("of {rtt} keeps more than {MOST_ON_THE_WAY:.0} datagrams on their way at {highest} bit/s");
+            return Err(KeyError::new("rtt", problem));
+        }
         let mut runs = Vec::new();
         let (mut time, mut bits, mut sent) = (0.0_f64, 0.0_f64, 0_u64);
         for &(seconds, rate) in rates {

@@ -84,6 +84,7 @@ pub fn live(
     sink: impl FnMut(ConnectionVector) -> Result<(), Error> + Send,
 ) -> Result<Extracted, Error> {
     let mut captures = open_interface(interface, live, context)?;
+    context.event(&Event::Capturing(interface));
     part(&mut captures, options, hosts, scratch, context, sink)
 }
 
@@ -97,9 +98,7 @@ pub fn open_interface(interface: &str, live: &LiveCapture, context: Context<'_>)
     let stop = move || stopped.is_requested() || clock.nanos() >= duration;
     let capturing =
         LiveOptions { promiscuous: !live.no_promiscuous, most_packets: live.packets, ..LiveOptions::default() };
-    let captures = Captures::live(interface, capturing, Box::new(stop)).map_err(|error| unreadable(&error, 0))?;
-    context.event(&Event::Capturing(interface));
-    Ok(captures)
+    Captures::live(interface, capturing, Box::new(stop)).map_err(|error| unreadable(&error, 0))
 }
 
 /// Extracts what `captures` from an interface hold until the end of the part that was begun, or of all.

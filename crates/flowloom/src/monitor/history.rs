@@ -1,10 +1,11 @@
 //! A period of a store.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::path::Path;
 
 use flowloom_core::time::Duration;
-use flowloom_monitor::{Archive, Curve, Moment, Query, Selection, bits_of};
+use flowloom_monitor::{Archive, Curve, Held, Moment, Query, Selection, bits_of};
 use flowloom_store::monitor::{Kind, MILLIONTHS, SECOND, Series, utc_text};
 use serde::Serialize;
 
@@ -105,77 +106,99 @@ fn chosen(archive: &Archive, store: &Path, selection: &Selection) -> Result<Vec<
     Ok(chosen)
 }
 
-/// A stretch of one series as a file of rates, which `model queue` and sources of an experiment read.
+/// A stretch of one counter as a file of rates, which `model queue` and sources of an experiment read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredRates {
-    /// The file: `seconds,bits_per_second`, in seconds from the beginning of the period.
+    /// The file: `seconds,bits_per_second`, or `seconds,cells_per_second` of cells; in seconds from the beginning of the period.
     pub csv: String,
-    /// Which series it is of.
-    pub series: Series,
-    /// For how long its rate is unknown, and therefore 0 in the file, in nanoseconds.
+    /// For how long the rate is unknown, in nanoseconds: it is 0 in the file, or spread over a row of which only a part is known.
     pub unknown_ns: u64,
 }
 
-/// Rows of a file of rates at most.
-const MOST_RATES: usize = 1 << 24;
+/// Samples of a file of rates at most: eleven hours at 10 ms.
+const MOST_RATES: usize = 1 << 22;
 
-/// The rates of one series of the store in `store` over a period, each for as long as it held. Nothing is averaged: they add up to what was
-/// counted.
+/// Letters of a name in the first line of a file of rates at most, of which readers take 256 bytes.
+const MOST_LETTERS: usize = 50;
+
+/// The rates of one counter of the store in `store` over a period, each for as long as it held. Nothing is averaged: they add up to what was
+/// counted. A counter whose interval or unit was changed meanwhile is several series.
 ///
 /// # Errors
-/// No series is meant, or several; its unit has no bits; nothing is known; the store is damaged or cannot be read.
+/// No counter is meant, or several; its unit has no bits; nothing is known; the store is damaged or cannot be read.
 pub fn history_rates(store: &Path, options: &HistoryOptions) -> Result<StoredRates, Error> {
     let (from_ns, to_ns) = period_of(options)?;
     let archive = Archive::open(store).map_err(Error::of)?;
     let chosen = chosen(&archive, store, &options.selection)?;
-    let [series] = &chosen[..] else {
-        let cause = format_args!("{} series are meant, and rates are of one", chosen.len());
+    let first = &chosen[0];
+    let name = |series: &Series| [&series.target, &series.port, &series.counter].map(Clone::clone);
+    if chosen.iter().any(|series| name(series) != name(first)) {
+        let mut names: Vec<[String; 3]> = chosen.iter().map(name).collect();
+        names.sort_unstable();
+        names.dedup();
+        let cause = format_args!("{} counters are meant, and rates are of one", names.len());
         return Err(Error::usage(cause).hint("name its target, port and counter"));
-    };
-    let bits = match (series.kind, bits_of(&series.unit)) {
-        (Kind::Counter, Some(bits)) => bits,
-        _ => {
-            let cause =
-                format_args!("{} of {} is in {}, which has no bits", series.counter, series.target, series.unit);
+    }
+    // Cells are as many in the file as they were: who reads it decides how many bits each has.
+    let in_cells = chosen.iter().all(|series| series.unit == "cells");
+    let mut counted = Vec::new();
+    for series in chosen {
+        let Some(bits) = bits_of(&series.unit).filter(|_| series.kind == Kind::Counter) else {
+            let Series { target, counter, unit, .. } = &series;
+            let cause = format_args!("{counter} of {target} is in {unit}, which has no bits");
             return Err(Error::usage(cause).hint("choose a counter of octets or of cells"));
+        };
+        counted.push((series, if in_cells { 1 } else { bits }));
+    }
+    let found = archive.held(&counted, &(from_ns..to_ns), MOST_RATES).map_err(Error::of)?;
+    let held = match found.map(|stretch| stretch.held) {
+        Some(held) if !held.is_empty() => held,
+        found => {
+            let cause = match found {
+                Some(_) => "nothing is known of it in this period".to_owned(),
+                None => format!("it has more than {MOST_RATES} samples in this period"),
+            };
+            return Err(Error::usage(cause).hint("choose another period"));
         }
     };
-    let held = archive.held(series, &(from_ns..to_ns), MOST_RATES / 2).map_err(Error::of)?;
-    if held.is_empty() || held.len() > MOST_RATES / 2 {
-        let cause = match held.len() {
-            0 => "nothing is known of it in this period".to_owned(),
-            _ => format!("it has more than {} samples in this period", MOST_RATES / 2),
-        };
-        return Err(Error::usage(cause).hint("choose another period"));
-    }
-    let mut rows: Vec<(u64, f64)> = Vec::with_capacity(held.len() + 2);
-    let (mut at, mut unknown_ns) = (from_ns, 0);
-    for one in &held {
+    let cut = |name: &String| {
+        let whole = name.escape_default().to_string();
+        if whole.len() > MOST_LETTERS { format!("{}...", &whole[..MOST_LETTERS]) } else { whole }
+    };
+    let (name, from, to) = (name(&counted[0].0).each_ref().map(cut).join(" "), utc_text(from_ns), utc_text(to_ns));
+    let column = if in_cells { "cells_per_second" } else { "bits_per_second" };
+    let mut csv = format!("# {name}, from {from} to {to}\nseconds,{column}\n");
+    let unknown_ns = write_rates(&mut csv, &held, from_ns..to_ns);
+    Ok(StoredRates { csv, unknown_ns })
+}
+
+/// Writes a row for each rate, and one of rate 0 for each time between them; for how long the rate is unknown, in nanoseconds.
+fn write_rates(csv: &mut String, held: &[Held], period: Range<u64>) -> u64 {
+    let mut last = None;
+    let mut row = |start_ns: u64, rate: f64| {
+        let since = start_ns - period.start;
+        let _ = writeln!(csv, "{}.{:09},{rate}", since / SECOND, since % SECOND);
+        last = Some((start_ns, rate));
+    };
+    let (mut at, mut unknown_ns) = (period.start, 0);
+    for one in held {
         if one.start_ns > at {
-            rows.push((at, 0.0));
+            row(at, 0.0);
             unknown_ns += one.start_ns - at;
         }
-        rows.push((one.start_ns, one.rate() * bits as f64));
-        unknown_ns += (one.end_ns - one.start_ns).saturating_sub(one.covered_ns);
+        row(one.start_ns, one.rate());
+        unknown_ns += one.length_ns().saturating_sub(one.covered_ns);
         at = one.end_ns;
     }
-    if at < to_ns {
-        rows.push((at, 0.0));
-        unknown_ns += to_ns - at;
+    if at < period.end {
+        row(at, 0.0);
+        unknown_ns += period.end - at;
     }
     // The last rate holds as long as the one before it, so that it is said twice.
-    if let Some((start, rate)) = rows.last().copied() {
-        rows.push((start + (to_ns - start) / 2, rate));
+    if let Some((start_ns, rate)) = last {
+        row(start_ns + (period.end - start_ns) / 2, rate);
     }
-    let Series { target, port, counter, .. } = series;
-    let name = [target, port, counter].map(|part| part.escape_default().to_string()).join(" ");
-    let (from, to) = (utc_text(from_ns), utc_text(to_ns));
-    let mut csv = format!("# {name}, from {from} to {to}\nseconds,bits_per_second\n");
-    for (start, rate) in rows {
-        let since = start - from_ns;
-        let _ = writeln!(csv, "{}.{:09},{rate}", since / SECOND, since % SECOND);
-    }
-    Ok(StoredRates { csv, series: series.clone(), unknown_ns })
+    unknown_ns
 }
 
 /// A history as CSV: a row for each point, rates in units per second, and in bit/s where octets or cells are counted.

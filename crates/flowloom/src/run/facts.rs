@@ -12,7 +12,7 @@ use flowloom_report::facts::{LinkFacts, TraceCutFacts};
 use flowloom_report::loops::{Loops, Scope};
 use flowloom_report::{Facts, HostFacts, Original, Summary};
 use flowloom_sim::{Class, Config, LinkConfig, LinkNumber, Way};
-use flowloom_store::workload::{CaptureFacts, CopyFacts, PayloadFacts};
+use flowloom_store::workload::{CaptureFacts, CopyFacts, InputFile, PayloadFacts};
 
 use crate::clock::{self, Stopwatch};
 use crate::experiment::{self, Experiment, HurstKeys, LossChoice};
@@ -91,7 +91,7 @@ pub fn facts(setup: &Setup<'_>, config: &Config, driven: &Driven) -> Facts {
         experiment: experiment.to_toml(),
         command: command(plan, options, seed),
         again: again::facts(plan, options),
-        provenance: provenance(source),
+        provenance: provenance(source, &setup.plan.read),
         interrupted: summary.interrupted || source.interrupted,
         warnings: (told_of(capture).cloned()).chain(own.iter().map(Warning::to_string)).collect(),
         changes: changes(&plan.experiment, source),
@@ -165,10 +165,10 @@ fn clipped(setup: &Setup<'_>, config: &Config, source: &Source) -> Option<Warnin
     })
 }
 
-/// Where the workload comes from, by the names of its inputs.
-fn provenance(source: &Source) -> BTreeMap<String, String> {
+/// Where the workload comes from, by the names of its inputs, and the other files that were read.
+fn provenance(source: &Source, read: &[InputFile]) -> BTreeMap<String, String> {
     let mut provenance = BTreeMap::new();
-    for input in &source.facts.provenance.inputs {
+    for input in source.facts.provenance.inputs.iter().chain(read) {
         let name = input.name.as_deref().map_or_else(|| "input".to_owned(), |name| file_name(Path::new(name)));
         // Inputs from different folders may share a name, and without names all do.
         let numbered = (2..).map(|number| format!("{name} ({number})"));

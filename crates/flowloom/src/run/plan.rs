@@ -10,6 +10,7 @@ use flowloom_sim::Config;
 use flowloom_store::interrupt::Interrupt;
 use flowloom_store::mahimahi;
 use flowloom_store::rates::{self, Rates};
+use flowloom_store::workload::InputFile;
 
 use crate::clock;
 use crate::error::{Error, ErrorKind, KeyError};
@@ -19,6 +20,9 @@ use crate::results::is_sweep;
 use crate::run::options::{Driver, RunOptions};
 use crate::run::real_link::RealLink;
 use crate::workload::source::file_name;
+
+/// Bits of a cell of 53 bytes on a link.
+const BITS_OF_CELL: f64 = 424.0;
 
 /// Everything resolved but the workload's own facts.
 pub struct Plan {
@@ -42,8 +46,45 @@ pub struct Plan {
     pub runs: Vec<Option<Arc<[Run]>>>,
     /// The real link that its runs are shown beside.
     pub real_link: Option<RealLink>,
+    /// Files that decide numbers beside the workload: traces, and rates of sources.
+    pub read: Vec<InputFile>,
     /// Links whose packets are captured.
     pub captured: Vec<Pair>,
+}
+
+/// What an experiment names beside its workload.
+struct Read {
+    traces: Option<[Arc<Trace>; 2]>,
+    runs: Vec<Option<Arc<[Run]>>>,
+    real_link: Option<RealLink>,
+    files: Vec<InputFile>,
+}
+
+impl Read {
+    fn of(experiment: &Experiment, anonymize: bool, interrupt: &Interrupt) -> Result<Read, Error> {
+        let real_link = experiment.measure.real_link.as_ref().map(RealLink::find).transpose();
+        match (traces(experiment, interrupt), runs(experiment, interrupt), real_link) {
+            (Ok(traces), Ok(runs), Ok(real_link)) => {
+                let of_traces = experiment.network.bottleneck.trace.iter().flat_map(|trace| trace.files());
+                let of_sources = experiment.sources.iter().filter_map(Source::rates);
+                // What came through a pipe is gone.
+                let mut files: Vec<&Path> =
+                    of_traces.map(PathBuf::as_path).chain(of_sources).filter(|path| path.is_file()).collect();
+                files.sort_unstable();
+                files.dedup();
+                let file = |path: &Path| {
+                    let file = InputFile::of(path).map_err(|error| Error::of_file(path, &error))?;
+                    Ok(InputFile { name: file.name.filter(|_| !anonymize), ..file })
+                };
+                let files = files.into_iter().map(file).collect::<Result<_, Error>>()?;
+                Ok(Read { traces, runs, real_link, files })
+            }
+            (traces, runs, real_link) => {
+                let errors = [traces.err(), runs.err(), real_link.err()].into_iter().flatten();
+                Err(Error::all(errors).unwrap_or_else(|| unreachable!("one of them is an error")))
+            }
+        }
+    }
 }
 
 impl Plan {
@@ -97,14 +138,11 @@ impl Plan {
         let file = file.map(PathBuf::as_path);
         // What an option says has no place in the file.
         let is_given = options.settings.iter().any(|setting| setting.keys().any(|key| key == "workload.source"));
-        // What is wrong with both is told at once.
-        let traces = traces(&experiment, interrupt).map_err(|error| located(error, file));
-        let runs = runs(&experiment, interrupt).map_err(|error| located(error, file));
-        let real_link = experiment.measure.real_link.as_ref().map(RealLink::find).transpose();
-        let real_link = real_link.map_err(|error| located(error, file));
+        // What is wrong with all is told at once.
+        let read = Read::of(&experiment, options.capture.anonymize, interrupt).map_err(|error| located(error, file));
         let sources = match sources(&mut experiment, inputs, is_stated, file.filter(|_| !is_given), options) {
             Ok(sources) => sources,
-            Err(error) => return Err(error.and(traces.err())),
+            Err(error) => return Err(error.with(read.err())),
         };
         if let Some(folder) = sources.iter().find(|path| is_sweep(path)) {
             return Err(Error::usage(format_args!("{}: this is the folder of a sweep", folder.display())).hint(
@@ -140,7 +178,7 @@ impl Plan {
             return Err(located(error, file));
         }
         let captured = captured(options.pcap.as_deref(), &mut experiment)?;
-        let (traces, runs, real_link) = (traces?, runs?, real_link?);
+        let Read { traces, runs, real_link, files } = read?;
         let stem = match inputs.first().or(sources.first()) {
             Some(first) if !options.capture.anonymize => stem(first),
             _ => "run".to_owned(),
@@ -165,6 +203,7 @@ impl Plan {
             traces,
             runs,
             real_link,
+            read: files,
             captured,
         })
     }
@@ -305,10 +344,14 @@ fn runs(experiment: &Experiment, interrupt: &Interrupt) -> Result<Vec<Option<Arc
             true => Error::stopped(),
             false => Error::from(KeyError::saying(&*key, error)),
         })?;
-        let Rates::Bits(read) = read else {
-            return Err(Error::from(KeyError::new(&*key, "has no rates in bit/s")).hint(
-                "its first line is seconds,bits_per_second: `flowloom monitor show --format rates` writes such files",
-            ));
+        let read = match read {
+            Rates::Bits(read) => read,
+            Rates::Cells(read) => read.into_iter().map(|(seconds, rate)| (seconds, rate * BITS_OF_CELL)).collect(),
+            Rates::Times(_) => {
+                return Err(Error::from(KeyError::new(&*key, "has no rates")).hint(
+                    "its first line is seconds,bits_per_second: `flowloom monitor show --format rates` writes such files",
+                ));
+            }
         };
         source.runs(&read).map(Some).map_err(|error| Error::from(error.within(format_args!("sources[{number}]"))))
     };

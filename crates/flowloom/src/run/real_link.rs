@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::LinkSide;
-use flowloom_monitor::{Archive, Held, bits_of};
+use flowloom_monitor::{Archive, Held, Stretch, bits_of};
 use flowloom_report::real_link::{CountedFacts, RealLinkFacts};
 use flowloom_store::monitor::{Kind, SECOND, Series, utc_text};
 use flowloom_store::run_folder::RunWriter;
@@ -12,16 +12,19 @@ use flowloom_store::run_folder::RunWriter;
 use crate::error::{Error, KeyError};
 use crate::experiment::RealLinkKeys;
 
-/// Intervals of a direction, at most: four million are eleven hours at 10 ms.
-const MOST_INTERVALS: usize = 1 << 22;
+/// Intervals of a direction, at most: two million are almost six hours at 10 ms, and take 100 MB while they are written.
+const MOST_INTERVALS: usize = 1 << 21;
 
 /// The port of a store that a run is shown beside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RealLink {
     keys: RealLinkKeys,
     /// Its counters, each with the side whose packets it counts.
-    counters: Vec<(LinkSide, Series)>,
+    counters: Vec<(LinkSide, Counter)>,
 }
+
+/// A counter: its series, several if its interval or unit was changed, each with the bits of its unit.
+type Counter = Vec<(Series, u64)>;
 
 impl RealLink {
     /// Finds the port in its store.
@@ -44,16 +47,16 @@ impl RealLink {
         let mut counters = Vec::new();
         for (from, name, is_given) in keys.counters() {
             let found: Vec<&&Series> = of_port.iter().filter(|one| one.counter == name).collect();
-            let has_bits = |one: &Series| one.kind == Kind::Counter && bits_of(&one.unit).is_some();
-            match found.as_slice() {
-                [one] if has_bits(one) => counters.push((from, (**one).clone())),
-                [] if !is_given => {}
-                [] => return Err(wrong(key_of(keys, from), format!("of {name:?} is no counter of this port"))),
-                [one] => {
+            let bits = |one: &Series| bits_of(&one.unit).filter(|_| one.kind == Kind::Counter);
+            let counter: Counter = found.iter().filter_map(|one| Some(((**one).clone(), bits(one)?))).collect();
+            match found.first() {
+                _ if !counter.is_empty() => counters.push((from, counter)),
+                None if !is_given => {}
+                None => return Err(wrong(key_of(keys, from), format!("of {name:?} is no counter of this port"))),
+                Some(one) => {
                     let problem = format!("of {name:?} counts {}, which have no bits", one.unit);
                     return Err(wrong(key_of(keys, from), problem).hint("name a counter of octets or of cells"));
                 }
-                _ => return Err(wrong(key_of(keys, from), format!("of {name:?} names several series of the store"))),
             }
         }
         if counters.is_empty() {
@@ -83,7 +86,6 @@ impl RealLink {
             .hint("give the time (UTC) that stands at the beginning of the window: 2026-11-27T10:00")
         })?;
         let period = from_ns..from_ns.saturating_add(window.end - window.start);
-        let archive = Archive::open(&self.keys.store).map_err(Error::of)?;
         let name = |name: &String| if anonymize { String::new() } else { name.clone() };
         let mut facts = RealLinkFacts {
             target: name(&self.keys.target),
@@ -92,28 +94,8 @@ impl RealLink {
             to_ns: period.end,
             ..RealLinkFacts::default()
         };
-        for (from, series) in &self.counters {
-            let held = archive.held(series, &period, MOST_INTERVALS).map_err(Error::of)?;
-            if held.len() > MOST_INTERVALS {
-                return Err(Error::new(format_args!(
-                    "{} of {} has more than {MOST_INTERVALS} samples in the window",
-                    series.counter, self.keys.port
-                ))
-                .hint("make the window shorter (measure.window)"));
-            }
-            let known: Vec<Held> = held.into_iter().filter(is_known).collect();
-            if known.is_empty() {
-                continue;
-            }
-            let known_ns: u64 = known.iter().map(|one| one.end_ns - one.start_ns).sum();
-            let bits = bits_of(&series.unit).unwrap_or_default();
-            writer.real_link(*from, intervals(&known, bits, period.start, window.start)).map_err(Error::of)?;
-            let counted = CountedFacts {
-                counter: series.counter.clone(),
-                unit: series.unit.clone(),
-                interval_ns: series.interval_ns,
-                unknown_ns: (period.end - period.start).saturating_sub(known_ns),
-            };
+        for (from, counter) in &self.counters {
+            let Some(counted) = self.counted(writer, *from, counter, &period, window.start)? else { continue };
             match from {
                 LinkSide::Left => facts.left_to_right = Some(counted),
                 LinkSide::Right => facts.right_to_left = Some(counted),
@@ -128,6 +110,38 @@ impl RealLink {
         }
         Ok(facts)
     }
+
+    /// Records one direction in a period, of which the beginning stands at `at_ns` of the run; `None` if nothing is known of it.
+    fn counted(
+        &self,
+        writer: &mut RunWriter,
+        from: LinkSide,
+        counter: &Counter,
+        period: &Range<u64>,
+        at_ns: u64,
+    ) -> Result<Option<CountedFacts>, Error> {
+        let archive = Archive::open(&self.keys.store).map_err(Error::of)?;
+        let Some(Stretch { held, places }) = archive.held(counter, period, MOST_INTERVALS).map_err(Error::of)? else {
+            return Err(Error::new(format_args!(
+                "a counter of {} has more than {MOST_INTERVALS} samples in the window",
+                self.keys.port
+            ))
+            .hint("make the window shorter (measure.window)"));
+        };
+        let known: Vec<Held> = held.into_iter().filter(is_known).collect();
+        // That of the last series, if there are several.
+        let Some((series, _)) = places.last().and_then(|place| counter.get(*place)).filter(|_| !known.is_empty()) else {
+            return Ok(None);
+        };
+        let known_ns: u64 = known.iter().map(Held::length_ns).sum();
+        writer.real_link(from, intervals(&known, period.start, at_ns)).map_err(Error::of)?;
+        Ok(Some(CountedFacts {
+            counter: series.counter.clone(),
+            unit: series.unit.clone(),
+            interval_ns: series.interval_ns,
+            unknown_ns: (period.end - period.start).saturating_sub(known_ns),
+        }))
+    }
 }
 
 /// The key that names the counter of packets from `from`.
@@ -139,21 +153,20 @@ fn key_of(keys: &RealLinkKeys, from: LinkSide) -> &'static str {
 fn is_known(held: &Held) -> bool {
     /// What the clock of a sample and that of its answer may differ.
     const SLACK: u64 = 100;
-    let length = held.end_ns - held.start_ns;
+    let length = held.length_ns();
     held.covered_ns >= length - length / SLACK
 }
 
-/// Intervals in the time of a run, with their bytes: `bits` are those of a unit. What rounding takes from one interval is in the next.
-fn intervals(held: &[Held], bits: u64, from_ns: u64, at_ns: u64) -> impl Iterator<Item = (Time, Duration, u64)> {
-    // What is counted is in billionths of a unit.
-    let bytes_of = move |integral: u128| integral.saturating_mul(bits.into()) / 8 / u128::from(SECOND);
+/// Intervals in the time of a run, with their bytes; what was counted is in billionths of a bit. What rounding takes from one interval is in
+/// the next.
+fn intervals(held: &[Held], from_ns: u64, at_ns: u64) -> impl Iterator<Item = (Time, Duration, u64)> {
     let (mut counted, mut told) = (0_u128, 0_u128);
     held.iter().map(move |one| {
         counted = counted.saturating_add(one.integral);
-        let bytes = bytes_of(counted) - told;
+        let bytes = counted / 8 / u128::from(SECOND) - told;
         told += bytes;
         let start = Time::from_nanos(one.start_ns - from_ns + at_ns);
-        (start, Duration::from_nanos(one.end_ns - one.start_ns), u64::try_from(bytes).unwrap_or(u64::MAX))
+        (start, Duration::from_nanos(one.length_ns()), u64::try_from(bytes).unwrap_or(u64::MAX))
     })
 }
 
@@ -163,14 +176,12 @@ mod tests {
 
     #[test]
     fn rounding_loses_no_byte() {
-        // Thirds of an octet, and cells of 53 bytes.
-        let third = |start_ns: u64| Held { start_ns, end_ns: start_ns + 10, covered_ns: 10, integral: 333_333_334 };
-        let found: Vec<_> = intervals(&[third(100), third(110), third(130)], 8, 100, 7).collect();
+        // Thirds of an octet.
+        let third = |start_ns: u64| Held { start_ns, end_ns: start_ns + 10, covered_ns: 10, integral: 8 * 333_333_334 };
+        let found: Vec<_> = intervals(&[third(100), third(110), third(130)], 100, 7).collect();
         let starts: Vec<u64> = found.iter().map(|(start, ..)| start.as_nanos()).collect();
         assert_eq!(starts, [7, 17, 37]);
         assert_eq!(found.iter().map(|(.., bytes)| bytes).sum::<u64>(), 1);
-        let cells = Held { integral: 2_000_000_000, ..third(100) };
-        assert_eq!(intervals(&[cells], 424, 100, 0).next().unwrap().2, 106);
     }
 
     #[test]

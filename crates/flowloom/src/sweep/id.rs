@@ -53,8 +53,6 @@ impl Digests {
             read.extend(inputs.map(|input| input.sha256.clone()));
         }
         experiment.workload.source = None;
-        // What it is drawn beside decides none of its numbers.
-        experiment.measure.real_link = None;
         for file in experiment.files() {
             read.push(self.of(&file)?);
         }

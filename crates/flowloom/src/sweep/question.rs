@@ -6,7 +6,7 @@ use flowloom_report::statistics::Looks;
 use flowloom_report::sweep::{GridAxis, Objective};
 
 use crate::context::Context;
-use crate::error::{Error, nearest};
+use crate::error::{Error, KeyError, nearest};
 use crate::experiment::{Axis, Experiment, LeaveOut, Point, RateOf, Setting, Sweep, Tables, is_in, last_part};
 use crate::input::{self, Kind};
 use crate::run::plan::Plan;
@@ -76,6 +76,7 @@ impl Question {
             return Err(Error::usage("a program is run once, and a sweep has many runs"));
         }
         let base = base.with_all(&options.run.settings)?;
+        refuse_real_link(&base, file.as_deref())?;
         let vary: Vec<Axis> = sweep.vary.iter().map(|axis| axis.value.clone()).collect();
         if vary.is_empty() {
             return Err(Error::usage("nothing is varied").hint(
@@ -118,6 +119,9 @@ impl Question {
         };
         let leave_out: Vec<LeaveOut> = sweep.leave_out.iter().map(|one| one.value.clone()).collect();
         question.variants = question.variants(&leave_out, &options.run, context)?;
+        for variant in &question.variants {
+            refuse_real_link(&variant.plan.experiment, None)?;
+        }
         question.has_baseline = question.has_baseline(&options.run);
         Ok(question)
     }
@@ -254,6 +258,19 @@ fn read(inputs: &[PathBuf]) -> Result<(Experiment, Option<PathBuf>), Error> {
         (_, 1) => Ok((Experiment::read(first)?, Some(first.clone()))),
         _ => Err(Error::usage("an experiment file is swept alone").hint("it names its workload itself")),
     }
+}
+
+/// Refuses a real link: cells go by what decides their numbers, and one that is there already would show that of another time, or none.
+fn refuse_real_link(experiment: &Experiment, file: Option<&Path>) -> Result<(), Error> {
+    if experiment.measure.real_link.is_none() {
+        return Ok(());
+    }
+    let error = Error::from(KeyError::new("measure.real-link", "is of single runs, and a sweep has many"))
+        .hint("leave it out here, and give --real-link to a run of the variant that you want to see beside it");
+    Err(match file {
+        Some(file) => Experiment::locate(error, file),
+        None => error,
+    })
 }
 
 /// What the experiment and the options ask for together.

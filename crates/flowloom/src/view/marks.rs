@@ -46,18 +46,19 @@ impl Mark {
         })
     }
 
-    /// That of a workload that says when it was captured; `None` of other files.
+    /// That of a workload that says when it was captured; `None` of other files. An hour without a packet is an hour too.
     pub(super) fn of_workload(file: &Folder) -> Option<Mark> {
-        let reader = WorkloadReader::open(&file.path).ok()?;
-        let facts = reader.facts();
-        let from_ns = facts.capture.first_packet_unix_ns?;
+        let facts = WorkloadReader::read_facts(&file.path).ok()?;
+        let first_ns = facts.capture.first_packet_unix_ns;
+        let packets_ns = first_ns.map(|first_ns| [first_ns, first_ns.saturating_add(facts.capture.duration_ns)]);
+        let [from_ns, to_ns] = facts.provenance.captured().filter(|[from, to]| from <= to).or(packets_ns)?;
         let flows = facts.datagram_flows;
         let connections = counted(facts.connections.saturating_sub(flows), "TCP connection");
         Some(Mark {
             kind: MarkKind::Workload,
             name: file.name.clone(),
             from_ns,
-            to_ns: from_ns.saturating_add(facts.capture.duration_ns),
+            to_ns,
             run: None,
             text: if flows > 0 { format!("{connections}, {}", counted(flows, "flow")) } else { connections },
             tags: Vec::new(),

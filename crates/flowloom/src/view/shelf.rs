@@ -374,6 +374,10 @@ impl Shelf {
         in_order(&mut marks);
         // A year has thousands of hours: their workloads take the room of no run.
         let mut workloads: Vec<Mark> = found.of(FolderKind::Workload).filter_map(|file| self.workload(file)).collect();
+        let is_there: BTreeSet<&PathBuf> = found.of(FolderKind::Workload).map(|file| &file.path).collect();
+        let mut known = self.workloads.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|path, _| is_there.contains(path));
+        drop(known);
         workloads.retain(|mark| mark.is_in(period));
         in_order(&mut workloads);
         marks.append(&mut workloads);

@@ -49,6 +49,7 @@ pub enum KeyError {
 /// The encryption under one key.
 ///
 /// It maps addresses of each family one to one. Neither it nor anything it writes shows the key.
+#[derive(Clone)]
 pub struct CryptoPan {
     aes: Aes128,
     pad: u128,

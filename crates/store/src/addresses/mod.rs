@@ -10,7 +10,7 @@ use rustc_hash::FxBuildHasher;
 pub use crypto_pan::{CryptoPan, KEY_BYTES, KeyError, is_special};
 
 /// What to keep of an address.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub enum Keep {
     /// Nothing. The acceptor's port stays: it tells the application.
     #[default]
@@ -32,7 +32,7 @@ pub enum Keep {
 ///
 /// Hand in every vector of a workload in the order of the workload: [`Self::label_hosts`] those of which the addresses
 /// are known beside the vector, [`Self::label`] those that came out of a file and carry them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct AddressBook {
     keep: Keep,
     numbers: HashMap<Host, u32, FxBuildHasher>,

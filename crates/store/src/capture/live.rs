@@ -22,6 +22,7 @@ use nix::sys::socket::{
 
 use super::error::{CaptureError, CaptureErrorKind};
 use super::facts::{Compression, Format, InputFacts};
+use super::part::Part;
 use super::record::Packet;
 
 /// Packets taken from the kernel at once.
@@ -111,16 +112,8 @@ pub(super) struct Live {
     read: u64,
     taken: u64,
     ending: Ending,
-    /// Where the part ends that is read, if that is not the end.
-    border: Option<Border>,
-}
-
-/// Where a part of a capture ends.
-struct Border {
-    /// The time of the first packet behind it.
-    at: Time,
-    /// Whether that time is over.
-    is_past: Box<dyn FnMut() -> bool + Send>,
+    /// The part that is read, if that is not all.
+    part: Option<Part>,
 }
 
 /// How far the end is.
@@ -164,7 +157,7 @@ impl Live {
             read: 0,
             taken: 0,
             ending: Ending::Capturing,
-            border: None,
+            part: None,
         })
     }
 
@@ -176,11 +169,19 @@ impl Live {
         self.link
     }
 
-    /// Begins a part that ends before `at`: see [`super::Captures::begin_part`].
-    pub fn begin_part(&mut self, at: Time, is_past: Box<dyn FnMut() -> bool + Send>) {
-        let name = std::mem::take(&mut self.facts[0].name);
-        self.facts = [InputFacts::new(name, Format::Interface, Compression::None, None)];
-        self.border = Some(Border { at, is_past });
+    /// Begins a part: see [`super::Captures::begin_part`].
+    pub fn begin_part(&mut self, part: Part) {
+        let InputFacts { name, went_down, .. } = &mut self.facts[0];
+        let (name, went_down) = (std::mem::take(name), *went_down);
+        let facts = InputFacts::new(name, Format::Interface, Compression::None, None);
+        // It is not asked again: the packets that it had taken up until then are read, and these may be in several parts.
+        self.facts = [InputFacts { went_down, ..facts }];
+        self.part = Some(part);
+    }
+
+    /// The time of the next packet, if it was taken from the kernel.
+    pub fn waiting(&self) -> Option<Time> {
+        self.batch.get(self.next).map(|packet| packet.time)
     }
 
     /// Whether the capture is over, and not only a part of it.
@@ -203,7 +204,8 @@ impl Live {
                 return Ok(None);
             }
         }
-        if self.border.as_ref().is_some_and(|border| self.batch[self.next].time >= border.at) {
+        let time = self.batch[self.next].time;
+        if self.part.as_mut().is_some_and(|part| part.ends_before(time)) {
             self.count()?;
             return Ok(None);
         }
@@ -246,7 +248,7 @@ impl Live {
             Err(Errno::EAGAIN) if self.ending == Ending::Draining => self.end().map(|()| false),
             Err(Errno::EAGAIN) => {
                 self.count()?;
-                if self.border.as_mut().is_some_and(|border| (border.is_past)()) {
+                if self.part.as_mut().is_some_and(Part::is_over) {
                     return Ok(true);
                 }
                 let mut waits = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];

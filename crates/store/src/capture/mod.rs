@@ -11,6 +11,7 @@ mod input;
 mod live;
 mod merge;
 mod opened;
+mod part;
 mod pcap;
 mod pcapng;
 mod record;
@@ -34,6 +35,7 @@ pub use input::{Input, Options, Truncation};
 use live::Live;
 pub use live::LiveOptions;
 use merge::Merge;
+pub use part::Part;
 pub use record::Packet;
 pub(crate) use source::Source;
 pub use write::PcapWriter;
@@ -103,12 +105,19 @@ impl Captures {
         Ok(Captures { from: From::Interface(Box::new(live)) })
     }
 
-    /// Begins a part of what an interface captures: [`Captures::next_packet`] returns `None` before the first packet at `border` or later, and
-    /// where none waits when `is_past` says that this time is over. That packet begins the next part, and what [`Captures::inputs`] counts is
-    /// that of the part. Files have no parts.
-    pub fn begin_part(&mut self, border: Time, is_past: Box<dyn FnMut() -> bool + Send>) {
+    /// Begins a part of what an interface captures: [`Captures::next_packet`] returns `None` where it ends. The packet behind it begins the
+    /// next part, and what [`Captures::inputs`] counts is that of the part. Files have no parts.
+    pub fn begin_part(&mut self, part: Part) {
         if let From::Interface(live) = &mut self.from {
-            live.begin_part(border, is_past);
+            live.begin_part(part);
+        }
+    }
+
+    /// The time of the packet of an interface that begins the next part, if one waits.
+    pub fn waiting(&self) -> Option<Time> {
+        match &self.from {
+            From::Files(_) => None,
+            From::Interface(live) => live.waiting(),
         }
     }
 

@@ -24,7 +24,15 @@ pub struct Provenance {
     pub options: BTreeMap<String, serde_json::Value>,
 }
 
+/// The option that says from when until when an interface was captured, also where no packet came: two times in nanoseconds since 1970 UTC.
+pub const CAPTURED: &str = "captured_ns";
+
 impl Provenance {
+    /// From when until when an interface was captured, if it says so.
+    pub fn captured(&self) -> Option<[u64; 2]> {
+        serde_json::from_value(self.options.get(CAPTURED)?.clone()).ok()
+    }
+
     /// Leaves out the names of the input files (methods M.12); their SHA-256 stays.
     pub fn anonymize(&mut self) {
         self.inputs.iter_mut().for_each(|input| input.name = None);

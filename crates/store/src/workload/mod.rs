@@ -16,7 +16,7 @@ mod writer;
 
 pub use crate::table::FileError as WorkloadError;
 pub use facts::{
-    CaptureFacts, ConnectionCounts, CopyFacts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, Lacking,
+    CAPTURED, CaptureFacts, ConnectionCounts, CopyFacts, DatagramFacts, DirectionSeries, FlowFacts, InputFile, Lacking,
     PayloadFacts, PerSideBytes, Provenance, TrafficFacts, WorkloadFacts,
 };
 pub use keys::VERSION;

@@ -35,23 +35,26 @@ impl WorkloadReader {
     /// Every [`WorkloadError`] but `Write` and `Unsorted`.
     pub fn open(path: &Path) -> Result<WorkloadReader, WorkloadError> {
         let table = TableReader::open(path, VERSION)?;
-        let damaged = |problem: String| WorkloadError::Metadata { path: path.to_owned(), problem };
-        let entry = |key| table.metadata(key).ok_or_else(|| damaged(format!("its metadata has no {key}")));
-        let mut facts: WorkloadFacts = serde_json::from_str(entry(FACTS_KEY)?)
-            .map_err(|error| damaged(format!("its {FACTS_KEY} cannot be read: {error}")))?;
-        if let Some(problem) = facts.capture.impossible() {
-            return Err(damaged(format!("its {FACTS_KEY} cannot be: {problem}")));
-        }
-        facts.traffic = traffic(entry(TRAFFIC_KEY)?)
-            .map_err(|error| damaged(format!("its {TRAFFIC_KEY} cannot be read: {error}")))?;
+        let mut facts = facts(path, &table)?;
+        facts.traffic = entry(path, &table, TRAFFIC_KEY).and_then(|text| {
+            traffic(text).map_err(|error| damaged(path, format!("its {TRAFFIC_KEY} cannot be read: {error}")))
+        })?;
         if facts.connections != table.rows() {
-            return Err(damaged(format!(
-                "its metadata speaks of {} connections and it has {}",
-                facts.connections,
-                table.rows()
-            )));
+            return Err(damaged(
+                path,
+                format!("its metadata speaks of {} connections and it has {}", facts.connections, table.rows()),
+            ));
         }
         Ok(WorkloadReader { path: path.to_owned(), facts, table, last: None, row: 0, failed: false })
+    }
+
+    /// What the workload file at `path` says about itself, without the traffic over time: the end of the file is read and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// As [`WorkloadReader::open`].
+    pub fn read_facts(path: &Path) -> Result<WorkloadFacts, WorkloadError> {
+        facts(path, &TableReader::open(path, VERSION)?)
     }
 
     /// What the file says about itself.
@@ -84,6 +87,25 @@ impl Iterator for WorkloadReader {
         let item = self.table.next()?.and_then(|vector| self.check(&vector).map(|()| vector));
         self.failed = item.is_err();
         Some(item)
+    }
+}
+
+fn damaged(path: &Path, problem: String) -> WorkloadError {
+    WorkloadError::Metadata { path: path.to_owned(), problem }
+}
+
+/// An entry of the metadata that each workload has.
+fn entry<'a>(path: &Path, table: &'a TableReader<ConnectionVector>, key: &str) -> Result<&'a str, WorkloadError> {
+    table.metadata(key).ok_or_else(|| damaged(path, format!("its metadata has no {key}")))
+}
+
+/// The facts without the traffic over time.
+fn facts(path: &Path, table: &TableReader<ConnectionVector>) -> Result<WorkloadFacts, WorkloadError> {
+    let facts: WorkloadFacts = serde_json::from_str(entry(path, table, FACTS_KEY)?)
+        .map_err(|error| damaged(path, format!("its {FACTS_KEY} cannot be read: {error}")))?;
+    match facts.capture.impossible() {
+        Some(problem) => Err(damaged(path, format!("its {FACTS_KEY} cannot be: {problem}"))),
+        None => Ok(facts),
     }
 }
 
