@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::ConnectionVector;
-use flowloom_report::words::counted;
 use flowloom_store::capture::Part;
 use flowloom_store::formats::Format;
 use flowloom_store::monitor::{is_store, utc_ns, utc_text};
@@ -147,7 +146,7 @@ pub fn extract_rotating(
             hosts::warn(&options.hosts, context);
             return match captures.inputs().iter().any(|input| input.went_down) {
                 true => Err(Error::new(format_args!("{interface} went down, and the capture ended there"))
-                    .note(format_args!("{} are complete", counted(rotated.workloads, "workload")))
+                    .note(format_args!("complete workloads: {}", rotated.workloads))
                     .hint("start it again when the interface is up; a service does so with Restart=on-failure")),
                 false => Ok(rotated),
             };
@@ -190,11 +189,10 @@ fn lock(folder: &Path, prefix: &str) -> Result<File, Error> {
     let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::new(format_args!(
-            "another capture writes workloads {prefix}-... into {}",
-            folder.display()
-        ))
-        .hint("end it, or name another folder")),
+        Err(TryLockError::WouldBlock) => {
+            Err(Error::new(format_args!("another capture writes workloads {prefix}-... into {}", folder.display()))
+                .hint("end it, or name another folder"))
+        }
         Err(TryLockError::Error(error)) => Err(failed(error)),
     }
 }
@@ -298,7 +296,8 @@ mod tests {
     #[test]
     fn parts_do_not_follow_each_other_while_the_clock_stands() {
         let rotation = Rotation { every: Duration::from_secs(10), keep: None };
-        let times: Vec<u64> = (0..80).map(|number| BEGIN + number * SECOND - 40 * SECOND).chain([0, 1, u64::MAX / 2]).collect();
+        let times: Vec<u64> =
+            (0..80).map(|number| BEGIN + number * SECOND - 40 * SECOND).chain([0, 1, u64::MAX / 2]).collect();
         let last = rotation.border(BEGIN);
         for now in &times {
             for waiting in times.iter().map(|time| Some(*time)).chain([None]) {

@@ -22,6 +22,9 @@ const FOLDER: &str = "registry";
 /// The end of their names, which are times: `20261128T101733Z.json`.
 const ENDING: &str = ".json";
 
+/// A clock that was ahead for longer was wrong, in nanoseconds.
+const DAY_NS: u64 = 86_400_000_000_000;
+
 /// What is kept: keys of a registry.
 #[derive(Serialize)]
 struct Kept<'a> {
@@ -59,13 +62,14 @@ pub fn keep(root: &Path, registry: &Registry, now_ns: u64) -> Result<(), FileErr
         Manifest::default().write(&folder)?;
     }
     let all = times(&folder)?;
-    if let Some((_, last)) = all.last()
+    // A clock that was set back a little must not put it before the last one; one that was far ahead must not hide all later ones.
+    let last = all.iter().rfind(|(time_ns, _)| *time_ns <= now_ns.saturating_add(DAY_NS));
+    if let Some((_, last)) = last
         && read(&folder, last)? == text
     {
         return Ok(());
     }
-    // A clock that was set back must not put it before the last one.
-    let time_ns = all.last().map_or(now_ns, |(last_ns, _)| now_ns.max(last_ns + 1_000_000_000));
+    let time_ns = last.map_or(now_ns, |(last_ns, _)| now_ns.max(last_ns + 1_000_000_000));
     let path = folder.join(name(time_ns));
     let (staged, mut file) = StagedFile::create(&path, true).map_err(failed(&path))?;
     file.write_all(text.as_bytes()).map_err(failed(&path))?;
@@ -170,6 +174,12 @@ mod tests {
         let hour = begin + 3_600 * SECOND;
         assert_eq!([0, begin, hour - 1].map(until), [None, None, None]);
         assert_eq!([hour, hour + SECOND].map(until), ["2027", "2028"].map(|year| Some(year.to_owned())));
+        // A clock that was ten years ahead.
+        let ahead = begin + 3_650 * DAY_NS;
+        keep(root, &registry("until = \"2050-01-01\"\n"), ahead).unwrap();
+        keep(root, &registry("until = \"2029-01-01\"\n"), hour + 60 * SECOND).unwrap();
+        let later = [hour + 60 * SECOND, hour + 9 * DAY_NS, ahead].map(until);
+        assert_eq!(later, ["2029", "2029", "2050"].map(|year| Some(year.to_owned())));
         let found = kept_at(root, begin).unwrap().unwrap();
         assert_eq!((found.site[0].latitude, found.target[0].r#type.as_deref()), (Some(54.3), Some("switch")));
         assert_eq!(found.target[0].port[0].capacity.as_ref().unwrap().to_string(), "10gbit");

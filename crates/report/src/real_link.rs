@@ -19,9 +19,9 @@ pub struct RealLinkFacts {
     pub target: String,
     /// Its port.
     pub port: String,
-    /// The beginning of the stretch, in nanoseconds since 1970 UTC: it stands at the beginning of the window.
+    /// The beginning of the stretch, in nanoseconds since 1970 UTC: it stands at the beginning of the window; 0 if the time was left out.
     pub from_ns: u64,
-    /// Its end.
+    /// Its end; the length if the time was left out.
     pub to_ns: u64,
     /// What stands for the direction from left to right; null if nothing was counted.
     pub left_to_right: Option<CountedFacts>,
@@ -52,11 +52,11 @@ impl RealLinkFacts {
         }
     }
 
-    /// Which it is and when, in words: `ge-0/0/1 of core-1, 2026-11-27T10:00:00Z to 2026-11-27T11:00:00Z`.
+    /// The port and the time, in words: `ge-0/0/1 of core-1, 2026-11-27T10:00:00Z to 2026-11-27T11:00:00Z`.
     pub fn words(&self) -> String {
         let (from, to) = (utc_text(self.from_ns), utc_text(self.to_ns));
         match (self.port.is_empty(), self.target.is_empty()) {
-            (true, true) => format!("{from} to {to}"),
+            (true, true) => "names and time are left out".to_owned(),
             (true, false) => format!("{}, {from} to {to}", self.target),
             _ => format!("{} of {}, {from} to {to}", self.port, self.target),
         }

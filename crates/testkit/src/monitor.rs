@@ -30,6 +30,11 @@ impl Store {
             kind: Kind::Counter,
             interval_ns: MINUTE,
         };
+        self.add(series)
+    }
+
+    /// The number of any series.
+    pub fn add(&mut self, series: Series) -> u32 {
         self.0.series(series).unwrap().0
     }
 

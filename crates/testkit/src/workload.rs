@@ -4,7 +4,7 @@ use std::path::Path;
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::{Adu, ConnectionVector, Side, Span};
-use flowloom_store::workload::{CaptureFacts, Provenance, TrafficFacts, WorkloadWriter};
+use flowloom_store::workload::{CAPTURED, CaptureFacts, Provenance, TrafficFacts, WorkloadWriter};
 
 /// A workload of connections with a request each.
 pub struct Stored {
@@ -12,8 +12,10 @@ pub struct Stored {
     pub begin_ns: u64,
     /// How long it is.
     pub seconds: u64,
-    /// Its connections, one each second.
+    /// Its connections, one each second. Without any no packet was captured.
     pub connections: u64,
+    /// From when until when an interface was captured, if it was.
+    pub captured_ns: Option<[u64; 2]>,
 }
 
 impl Stored {
@@ -29,10 +31,12 @@ impl Stored {
             writer.write(&ConnectionVector { id, start, adus: vec![adu], ..ConnectionVector::default() }).unwrap();
         }
         let capture = CaptureFacts {
-            first_packet_unix_ns: Some(self.begin_ns),
+            first_packet_unix_ns: Some(self.begin_ns).filter(|_| self.connections > 0),
             duration_ns: self.seconds * 1_000_000_000,
             ..CaptureFacts::default()
         };
-        writer.finish(Provenance::default(), capture, &TrafficFacts::default()).unwrap();
+        let mut provenance = Provenance::default();
+        provenance.options.extend(self.captured_ns.map(|times| (CAPTURED.to_owned(), times.to_vec().into())));
+        writer.finish(provenance, capture, &TrafficFacts::default()).unwrap();
     }
 }

@@ -107,7 +107,8 @@ fn main() {
     let day = START / 86_400_000_000_000 + days - 1;
     let date = flowloom::store::monitor::utc_text(day * 86_400_000_000_000).chars().take(10).collect::<String>();
     // An hour of that day was captured, from 12:00 on.
-    let captured = Stored { begin_ns: day * 86_400_000_000_000 + 720 * MINUTE, seconds: 3_600, connections: 3 };
+    let captured =
+        Stored { begin_ns: day * 86_400_000_000_000 + 720 * MINUTE, seconds: 3_600, connections: 3, captured_ns: None };
     captured.write(&folder.join("traffic/eth0-hour.parquet"));
     let notes = format!(
         "[[note]]\nfrom = \"{date}T08:00\"\nto = \"{date}T10:00\"\ntext = \"<b>new fibre</b>\"\n\

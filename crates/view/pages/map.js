@@ -11,7 +11,7 @@ export async function map_page(place, fields, folders) {
   put(place, h("h1", {}, "Map"));
   if (!folders.registries.length || !folders.monitors.length) {
     place.append(h("p", {}, "A map needs the store of a monitor, and its registry with sites and links."),
-      h("p", { class: "note" }, "The monitor keeps its registry in the store. Until it was started with this version, put the registry (TOML) into a folder that is shown."));
+      h("p", { class: "note" }, "The monitor keeps its registry in the store. The store of an earlier version has none: put the registry file (TOML) into a shown folder."));
     return;
   }
   const monitor = folders.monitors.find(one => one.id === fields.get("monitor")) ?? folders.monitors[0];
@@ -24,7 +24,9 @@ export async function map_page(place, fields, folders) {
   const from = Math.max(end - span, Math.min(begun ?? 0, end - 1), 0);
   const found = await ask("/api/map", { registry: registry.id, monitor: monitor.id, from: Math.round(from), to: Math.round(end), at: Math.round(end) });
   const go = changes => {
-    location.hash = url("#/map", { registry: registry.id, monitor: monitor.id, to: end / 1e6, span, ...changes });
+    // The registry that a store keeps is that of its own ports.
+    const kept = folders.monitors.some(one => one.id === registry.id) && "monitor" in changes ? { registry: changes.monitor } : {};
+    location.hash = url("#/map", { registry: registry.id, monitor: monitor.id, to: end / 1e6, span, ...kept, ...changes });
   };
   const when = h("input", { type: "datetime-local", step: 1, value: written(end / 1e6) });
   when.addEventListener("change", () => Number.isFinite(read(when.value)) && go({ to: read(when.value) }));

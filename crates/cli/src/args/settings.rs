@@ -36,8 +36,8 @@ pub struct Settings {
     /// Time during which connections start [default: the length of the capture]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Workload")]
     pub duration: Option<Quantity<Duration>>,
-    /// Port of a monitor whose throughput is drawn beside that of the run: its store, and keys of `measure.real-link`:
-    /// "counters,target=core-1,port=ge-0/0/1,from=2026-11-27T10:00"
+    /// Port of a monitor whose throughput is drawn beside that of the run: its store, relative to the experiment file, and keys of
+    /// `measure.real-link`: "counters,target=core-1,port=ge-0/0/1,from=2026-11-27T10:00"
     #[arg(long, value_name = "STORE,KEY=VALUE", value_parser = real_link, help_heading = "Results")]
     pub real_link: Option<Setting>,
     /// Any other key, such as tcp.ecn=on (docs/reference/keys.md); may be repeated

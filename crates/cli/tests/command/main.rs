@@ -2,6 +2,7 @@
 
 mod agents;
 mod anonymize;
+mod archive;
 mod bad_experiments;
 mod bad_input;
 mod calibrate;

@@ -105,6 +105,9 @@ fn workloads(folder: &Path) -> BTreeMap<u64, (u64, Vec<ConnectionVector>)> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
+        if name == ".flowloom-lo.lock" {
+            continue;
+        }
         let utc = name
             .strip_prefix("lo-")
             .and_then(|rest| rest.strip_suffix("Z.parquet"))
@@ -133,10 +136,11 @@ fn each_workload_has_the_traffic_of_its_time() {
         let (mut short, mut long) = (BTreeMap::<u64, u64>::new(), BTreeMap::<u64, u64>::new());
         // Parts at whose borders this host was held up for so long that nobody knows where a packet went.
         let mut doubtful = BTreeSet::new();
-        let first = away_from_borders();
         let mut crossing = TcpStream::connect(address).unwrap();
+        let mut first = None;
         loop {
             let part = away_from_borders();
+            let first = *first.get_or_insert(part);
             if part > first + 2 {
                 break;
             }
@@ -153,6 +157,7 @@ fn each_workload_has_the_traffic_of_its_time() {
             }
             *short.entry(part).or_default() += 1;
         }
+        let first = first.unwrap();
         drop(crossing);
         // The last workload is completed when it is interrupted.
         kill(Pid::from_raw(capture.id() as i32), Signal::SIGINT).unwrap();
@@ -195,7 +200,57 @@ fn the_last_workloads_are_kept() {
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         names.sort_unstable();
-        assert_eq!((names.len(), names[2].as_str()), (3, "lo-notes.parquet"), "{names:?}");
+        let ends = [names[0].as_str(), names[3].as_str()];
+        assert_eq!((names.len(), ends), (4, [".flowloom-lo.lock", "lo-notes.parquet"]), "{names:?}");
+    });
+}
+
+#[test]
+fn a_second_capture_into_the_folder_is_refused() {
+    in_own_network(|| {
+        let bench = Bench::new();
+        let first = begin(&bench, &["--rotate", "1h", "-o", "traffic", "--json"]);
+        let words = ["extract", "--interface", "lo", "--rotate", "1h", "-o", "traffic", "--duration", "1s"];
+        bench.flowloom(&words).failed(1, &["another capture writes workloads lo-... into traffic"]);
+        // Without the name of the interface it is another one.
+        bench.flowloom(&[&words[..], &["--anonymize"]].concat()).succeeded();
+        kill(Pid::from_raw(first.id() as i32), Signal::SIGINT).unwrap();
+        assert_eq!(end(first)["workloads"], 1);
+        let key = bench.file("key", &[7; 32]);
+        // A key that is a pipe is read once, and serves all workloads.
+        let key = format!("<(cat {})", key.display());
+        let script = format!(
+            "{} extract --interface lo --rotate 1s --duration 2s -o keyed --hosts cryptopan --key {key}",
+            assert_cmd::cargo::cargo_bin("flowloom").display()
+        );
+        let status = Command::new("bash").args(["-c", &script]).current_dir(bench.path("")).status().unwrap();
+        assert!(status.success());
+    });
+}
+
+#[test]
+fn an_interface_that_goes_down_ends_with_an_error() {
+    in_own_network(|| {
+        let ip = |words: &str| {
+            assert!(Command::new("ip").args(words.split(' ')).status().unwrap().success(), "ip {words}");
+        };
+        ip("link add near0 type veth peer name far0");
+        ip("link set near0 up");
+        let bench = Bench::new();
+        let mut command = Command::cargo_bin("flowloom").unwrap();
+        command.args(["extract", "--interface", "near0", "--rotate", "1h", "-o", "t"]).current_dir(bench.path(""));
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        errors.read_line(&mut said).unwrap();
+        assert!(said.contains("capturing from near0"), "{said}");
+        ip("link set near0 down");
+        errors.read_to_string(&mut said).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(1), "{said}");
+        assert!(said.contains("near0 went down") && said.contains("complete workloads: 1"), "{said}");
+        let names: Vec<_> = fs::read_dir(bench.path("t")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let is_workload = |name: &&std::ffi::OsString| name.to_string_lossy().ends_with("Z.parquet");
+        assert_eq!(names.iter().filter(is_workload).count(), 1, "{names:?}");
     });
 }
 
@@ -215,7 +270,10 @@ fn what_cannot_rotate_is_refused() {
         (&["--interface", "lo", "--rotate", "1h", "--packets", "9", "-o", "t"], &["cannot be used with"]),
         (&["--interface", "lo", "--rotate", "1h", "--keep", "0", "-o", "t"], &["--keep"]),
         (&["--interface", "lo", "--keep", "3", "-o", "t.parquet"], &["--rotate"]),
-        (&["--rotate", "1h", "c.pcap", "-o", "t"], &["--interface"]),
+        (&["--rotate", "1h", "c.pcap", "-o", "t"], &["cannot be used with"]),
+        (&["--rotate", "1h", "-o", "t"], &["--interface"]),
+        (&["--interface", "lo", "--rotate", "1h", "-o", "t.parquet"], &["t.parquet is the name of a file"]),
+        (&["--interface", "lo", "--rotate", "1h", "--idle-timeout", "1ms", "-o", "t"], &["--idle-timeout"]),
     ] {
         bench.flowloom(&[&["extract"], words].concat()).failed(2, parts);
     }

@@ -1,4 +1,4 @@
-//! `[measure.real-link]`: what a real link did, beside the run.
+//! `[measure.real-link]`: the port of a monitor that a run is shown beside.
 
 use std::path::PathBuf;
 
@@ -75,10 +75,11 @@ impl RealLinkKeys {
         ]
     }
 
-    /// Replaces all names.
+    /// Replaces all names, and leaves out the time.
     pub(super) fn anonymize(&mut self) {
-        self.store = PathBuf::from("store");
-        self.target = "target".to_owned();
-        self.port = "port".to_owned();
+        let (end, name) = (self.end, String::from);
+        let store = PathBuf::from("store");
+        *self =
+            RealLinkKeys { store, target: name("target"), port: name("port"), from: None, end, out: None, r#in: None };
     }
 }

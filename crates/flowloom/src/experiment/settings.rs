@@ -142,7 +142,7 @@ impl FromStr for Setting {
         let values = match key {
             _ if is_short => Setting::of(key, value)?.values,
             QUEUE_KEY if !value.starts_with('{') => queue(value.trim_matches('"'))?,
-            REAL_LINK_KEY if !value.starts_with('{') => real_link(value)?,
+            REAL_LINK_KEY if !value.starts_with('{') => real_link(value.trim_matches('"'))?,
             _ => vec![(key.to_owned(), value.to_owned())],
         };
         Ok(Setting { words: ["--set".to_owned(), format!("{key}={value}")], given: None, values })
@@ -205,7 +205,8 @@ fn real_link(text: &str) -> Result<Vec<(String, String)>, String> {
             return Err("write a store, a target and a port: counters,target=core-1,port=ge-0/0/1".to_owned());
         }
         if keys.insert(key.to_owned(), Value::String(value.to_owned())).is_some() {
-            return Err(format!("{key} is given twice"));
+            let table = "--set 'measure.real-link={ store = \"counters\", target = \"core-1\", port = \"a,b\" }'";
+            return Err(format!("{key} is given twice; a name with a comma is written as in {table}"));
         }
     }
     Ok(vec![(REAL_LINK_KEY.to_owned(), inline(&keys))])

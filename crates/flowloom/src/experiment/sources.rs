@@ -338,7 +338,8 @@ impl Source {
         if let Some(Drawn::Constant(rtt)) = &self.rtt
             && rtt.value.as_secs_f64() * highest / bits_each * f64::from(self.count) > MOST_ON_THE_WAY
         {
-            let problem = format_args!("of {rtt} keeps more than {MOST_ON_THE_WAY:.0} datagrams on their way at {highest} bit/s");
+            let problem =
+                format_args!("of {rtt} keeps more than {MOST_ON_THE_WAY:.0} datagrams on their way at {highest} bit/s");
             return Err(KeyError::new("rtt", problem));
         }
         let mut runs = Vec::new();

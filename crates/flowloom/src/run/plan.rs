@@ -179,6 +179,10 @@ impl Plan {
         }
         let captured = captured(options.pcap.as_deref(), &mut experiment)?;
         let Read { traces, runs, real_link, files } = read?;
+        if let Some(link) = &real_link {
+            let checked = link.check_time(&experiment, !sources.is_empty(), options.capture.anonymize);
+            checked.map_err(|error| located(error.into(), file))?;
+        }
         let stem = match inputs.first().or(sources.first()) {
             Some(first) if !options.capture.anonymize => stem(first),
             _ => "run".to_owned(),

@@ -10,7 +10,7 @@ use flowloom_store::monitor::{Kind, SECOND, Series, utc_text};
 use flowloom_store::run_folder::RunWriter;
 
 use crate::error::{Error, KeyError};
-use crate::experiment::RealLinkKeys;
+use crate::experiment::{Experiment, RealLinkKeys};
 
 /// Intervals of a direction, at most: two million are almost six hours at 10 ms, and take 100 MB while they are written.
 const MOST_INTERVALS: usize = 1 << 21;
@@ -66,6 +66,23 @@ impl RealLink {
         Ok(RealLink { keys: keys.clone(), counters })
     }
 
+    /// Refuses an experiment whose workload will say nothing of the time at which its packets crossed the link, if no key does.
+    ///
+    /// # Errors
+    /// The cause.
+    pub fn check_time(&self, experiment: &Experiment, has_sources: bool, anonymize: bool) -> Result<(), KeyError> {
+        let workload = &experiment.workload;
+        let why = match self.keys.begins_ns() {
+            Some(_) => return Ok(()),
+            None if workload.model.is_some() || !has_sources => "the run replays no capture",
+            None if workload.load.is_some() => "the workload has another load than the capture (workload.load)",
+            None if experiment.run.variation().is_some() => "starts are drawn anew (run.vary)",
+            None if anonymize => "the time is left out (--anonymize)",
+            None => return Ok(()),
+        };
+        Err(no_time(why))
+    }
+
     /// Records what the link carried beside the window of a run, which is in nanoseconds from the start of the run: `captured_ns` is when the
     /// run's start happened, in nanoseconds since 1970 UTC, if that is known.
     ///
@@ -78,24 +95,20 @@ impl RealLink {
         captured_ns: Option<u64>,
         anonymize: bool,
     ) -> Result<RealLinkFacts, Error> {
-        let from_ns = self.keys.begins_ns().or_else(|| captured_ns?.checked_add(window.start)).ok_or_else(|| {
-            Error::from(KeyError::new(
-                "measure.real-link.from",
-                "is missing: the workload does not say when it was captured",
-            ))
-            .hint("give the time (UTC) that stands at the beginning of the window: 2026-11-27T10:00")
-        })?;
+        let from_ns = self.keys.begins_ns().or_else(|| captured_ns?.checked_add(window.start));
+        let from_ns = from_ns.ok_or_else(|| no_time("the workload does not say when it was captured"))?;
         let period = from_ns..from_ns.saturating_add(window.end - window.start);
-        let name = |name: &String| if anonymize { String::new() } else { name.clone() };
-        let mut facts = RealLinkFacts {
-            target: name(&self.keys.target),
-            port: name(&self.keys.port),
-            from_ns: period.start,
-            to_ns: period.end,
-            ..RealLinkFacts::default()
-        };
+        let mut facts = RealLinkFacts { to_ns: period.end - period.start, ..RealLinkFacts::default() };
+        if !anonymize {
+            let (target, port) = (self.keys.target.clone(), self.keys.port.clone());
+            facts = RealLinkFacts { target, port, from_ns: period.start, to_ns: period.end, ..facts };
+        }
         for (from, counter) in &self.counters {
             let Some(counted) = self.counted(writer, *from, counter, &period, window.start)? else { continue };
+            let counted = match anonymize {
+                true => CountedFacts { counter: key_of(&self.keys, *from).to_owned(), ..counted },
+                false => counted,
+            };
             match from {
                 LinkSide::Left => facts.left_to_right = Some(counted),
                 LinkSide::Right => facts.right_to_left = Some(counted),
@@ -130,7 +143,8 @@ impl RealLink {
         };
         let known: Vec<Held> = held.into_iter().filter(is_known).collect();
         // That of the last series, if there are several.
-        let Some((series, _)) = places.last().and_then(|place| counter.get(*place)).filter(|_| !known.is_empty()) else {
+        let Some((series, _)) = places.last().and_then(|place| counter.get(*place)).filter(|_| !known.is_empty())
+        else {
             return Ok(None);
         };
         let known_ns: u64 = known.iter().map(Held::length_ns).sum();
@@ -142,6 +156,15 @@ impl RealLink {
             unknown_ns: (period.end - period.start).saturating_sub(known_ns),
         }))
     }
+}
+
+fn no_time(why: &str) -> KeyError {
+    KeyError::new(
+        "measure.real-link.from",
+        format_args!(
+            "is missing: {why}; give the time (UTC) that stands at the beginning of the window, as 2026-11-27T10:00"
+        ),
+    )
 }
 
 /// The key that names the counter of packets from `from`.

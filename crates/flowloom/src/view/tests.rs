@@ -284,8 +284,8 @@ fn notes_are_marks_and_say_what_is_wrong() {
 fn workloads_are_marks_at_the_time_of_their_capture() {
     let folder = tempfile::tempdir().unwrap();
     let captured = |name: &str, minute: u64| {
-        let stored = Stored { begin_ns: START + minute * MINUTE, seconds: 60, connections: 2 };
-        stored.write(&folder.path().join(name));
+        let begin_ns = START + minute * MINUTE;
+        Stored { begin_ns, seconds: 60, connections: 2, captured_ns: None }.write(&folder.path().join(name));
     };
     captured("traffic/eth0-a.parquet", 10);
     captured("traffic/eth0-b.parquet", 70);
@@ -302,6 +302,19 @@ fn workloads_are_marks_at_the_time_of_their_capture() {
     let times = (START + 10 * MINUTE, START + 11 * MINUTE);
     assert_eq!((&all[0]["from_ns"], &all[0]["to_ns"]), (&times.0.into(), &times.1.into()));
     assert_eq!(marks(12, 69), Value::Array(Vec::new()));
+    // An hour without a packet, and one whose first packet came late.
+    let times = [START + 200 * MINUTE, START + 260 * MINUTE];
+    for (name, connections) in [("traffic/eth0-c.parquet", 0), ("traffic/eth0-d.parquet", 1)] {
+        let stored = Stored { begin_ns: START + 250 * MINUTE, seconds: 9, connections, captured_ns: Some(times) };
+        stored.write(&folder.path().join(name));
+    }
+    shelf.forget();
+    let quiet = marks(190, 300);
+    for (mark, text) in quiet.as_array().unwrap().iter().zip(["0 TCP connections", "1 TCP connection"]) {
+        assert_eq!([&mark["from_ns"], &mark["to_ns"]], times.map(Value::from).each_ref());
+        assert_eq!(mark["text"], text);
+    }
+    assert_eq!(quiet.as_array().unwrap().len(), 2);
     // One that was written again is read again.
     captured("traffic/eth0-a.parquet", 20);
     assert_eq!(marks(0, 60)[0]["from_ns"], START + 20 * MINUTE);

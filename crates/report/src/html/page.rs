@@ -118,7 +118,7 @@ fn header(
         ("trust", "Can I trust it"),
         ("pictures", "Pictures"),
         ("multiples", "Small multiples"),
-        ("real-link", "What the real link did"),
+        ("real-link", "Real link"),
         ("breakdowns", "Breakdowns"),
         ("probes", "Latency under load"),
         ("queues", "Queue delay, loss and marks"),

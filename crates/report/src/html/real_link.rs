@@ -1,4 +1,4 @@
-//! What the real link did: its throughput beside that of the runs, over the same intervals.
+//! Throughput of a real link beside that of the runs, over the same intervals.
 
 use flowloom_core::time::Duration;
 use flowloom_core::workload::LinkSide;
@@ -30,7 +30,12 @@ fn links<'a>(variants: impl Iterator<Item = &'a Variant>) -> Vec<(&'a Run, Strin
 
 /// The lines of real links, for the legend.
 pub(super) fn lines(variants: &[Variant]) -> Vec<(Role, String)> {
-    links(variants.iter()).into_iter().map(|(_, name, role)| (role, name)).collect()
+    let is_drawn = |run: &Run| {
+        let series = [LinkSide::Left, LinkSide::Right].map(|from| run.measurements.real_link_series(from));
+        series.iter().any(|series| !series.is_empty())
+    };
+    let drawn = links(variants.iter()).into_iter().filter(|(run, ..)| is_drawn(run));
+    drawn.map(|(_, name, role)| (role, name)).collect()
 }
 
 /// The rates of a real link in a picture.
@@ -72,12 +77,13 @@ pub(super) fn section(shown: &Shown<'_>) -> Markup {
     };
     html! {
         section id="real-link" {
-            h2 { "What the real link did" }
+            h2 { "Real link" }
             p class="intro" {
                 "Throughput as a monitor counted it, and that of the run averaged over the same intervals, because wide intervals have other \
                  percentiles than the bins of the pictures. A percentile is the least rate that is not exceeded in that share of the time. \
-                 Times without a count are left out of both. A port counts whole frames of everything that crosses it, as the device sees \
-                 them; the run counts IP bytes + 14 of what it sends."
+                 Times without a count are left out of both. A counter of octets has whole frames of everything that crosses the port, as \
+                 the device sees them, and one of cells 53 bytes for each, with headers and padding; the run counts IP bytes + 14 of what it \
+                 sends."
             }
             @for (index, variant) in shown.variants.iter().enumerate() {
                 @if let Some(found) = variant.runs.first().and_then(BesideRealLink::of) {
