@@ -174,30 +174,28 @@ pub fn history_rates(store: &Path, options: &HistoryOptions) -> Result<StoredRat
 
 /// Writes a row for each rate, and one of rate 0 for each time between them; for how long the rate is unknown, in nanoseconds.
 fn write_rates(csv: &mut String, held: &[Held], period: Range<u64>) -> u64 {
-    let mut last = None;
     let mut row = |start_ns: u64, rate: f64| {
         let since = start_ns - period.start;
         let _ = writeln!(csv, "{}.{:09},{rate}", since / SECOND, since % SECOND);
-        last = Some((start_ns, rate));
+        (start_ns, rate)
     };
+    let mut last = (period.start, 0.0);
     let (mut at, mut unknown_ns) = (period.start, 0);
     for one in held {
         if one.start_ns > at {
             row(at, 0.0);
             unknown_ns += one.start_ns - at;
         }
-        row(one.start_ns, one.rate());
+        last = row(one.start_ns, one.rate());
         unknown_ns += one.length_ns().saturating_sub(one.covered_ns);
         at = one.end_ns;
     }
     if at < period.end {
-        row(at, 0.0);
+        last = row(at, 0.0);
         unknown_ns += period.end - at;
     }
     // The last rate holds as long as the one before it, so that it is said twice.
-    if let Some((start_ns, rate)) = last {
-        row(start_ns + (period.end - start_ns) / 2, rate);
-    }
+    row(last.0 + (period.end - last.0) / 2, last.1);
     unknown_ns
 }
 
