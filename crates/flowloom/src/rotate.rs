@@ -21,7 +21,7 @@ use crate::extraction::{self, Extracted, LiveCapture};
 use crate::input::{self, Kind};
 use crate::workload::hosts;
 
-/// How long a packet may take from its time stamp to the capture: so long after its end a workload is completed, if nothing follows.
+/// How long a packet may take from its time stamp to the capture. A workload is completed this long after its end, if no packet follows.
 const GRACE: Duration = Duration::from_millis(200);
 
 /// The end of the names of workloads.
@@ -89,7 +89,7 @@ impl Rotation {
 }
 
 /// Captures from `interface` into workloads in `folder`, one for each `rotation.every`, until the time of `live` is over or the work is
-/// stopped; `told` gets each when it is complete. The names have the interface and the time (UTC) of the beginning:
+/// stopped. `told` is called with each that is complete. The names have the interface and the time (UTC) of the beginning:
 /// `eth0-20261128T100000Z.parquet`.
 ///
 /// # Errors

@@ -154,6 +154,7 @@ pub const TARGETS: &[Target] = &[
         shared: None,
         smoke: 10_000,
     },
+    Target { name: "kept", entry: monitor::kept, seeds: seeds::monitor::kept, shared: None, smoke: 10_000 },
     Target { name: "journal", entry: monitor::journal, seeds: seeds::monitor::journals, shared: None, smoke: 20_000 },
     Target { name: "running", entry: monitor::running, seeds: seeds::monitor::running, shared: None, smoke: 20_000 },
     Target { name: "question", entry: view::question, seeds: seeds::view::questions, shared: None, smoke: 40_000 },

@@ -1,10 +1,10 @@
 //! What a monitor reads: answers of agents, its registry, its journal, what runs say of themselves.
 
 use flowloom::Registered;
-use flowloom::monitoring::Moment;
 use flowloom::monitoring::snmp::oid::Oid;
 use flowloom::monitoring::snmp::value::read_answer;
 use flowloom::monitoring::snmp::walk::Walk;
+use flowloom::monitoring::{Moment, kept_text, read_kept};
 use flowloom::store::monitor::{Batch, JournalRecord, read_journal};
 use flowloom::store::running;
 
@@ -38,6 +38,15 @@ pub fn registry(data: &[u8]) {
         }
         Err(failure) => assert!(failure.to_string().starts_with("fuzz.toml"), "{failure}"),
     }
+}
+
+/// A registry that a store keeps: what is kept of it again is the same.
+pub fn kept(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(registry) = read_kept(text) else { return };
+    let written = kept_text(&registry).expect("a text");
+    let again = read_kept(&written).expect("what was written");
+    assert_eq!(kept_text(&again).expect("a text"), written);
 }
 
 /// A segment of a journal: bytes are read or left, and what is cut off it is a part of the same records.

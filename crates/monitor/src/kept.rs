@@ -48,15 +48,30 @@ impl<'a> KeptTarget<'a> {
     }
 }
 
+/// The file that is kept of `registry`.
+///
+/// # Errors
+/// A number that JSON has no form of.
+pub fn kept_text(registry: &Registry) -> serde_json::Result<String> {
+    let target = registry.target.iter().map(KeptTarget::of).collect();
+    serde_json::to_string_pretty(&Kept { site: &registry.site, target, link: &registry.link })
+}
+
+/// What a file says that was kept.
+///
+/// # Errors
+/// It is no registry.
+pub fn read_kept(text: &str) -> serde_json::Result<Registry> {
+    serde_json::from_str(text)
+}
+
 /// Keeps `registry` in the store in `root` as of `now_ns`, unless it says the same as the last one there.
 ///
 /// # Errors
 /// It cannot be written, or what is there cannot be read.
 pub fn keep(root: &Path, registry: &Registry, now_ns: u64) -> Result<(), FileError> {
     let folder = root.join(FOLDER);
-    let target = registry.target.iter().map(KeptTarget::of).collect();
-    let kept = Kept { site: &registry.site, target, link: &registry.link };
-    let text = serde_json::to_string_pretty(&kept).map_err(|error| failed(&folder)(error.into()))?;
+    let text = kept_text(registry).map_err(|error| failed(&folder)(error.into()))?;
     fs::create_dir_all(&folder).map_err(failed(&folder))?;
     if Manifest::open(&folder)?.is_none() {
         Manifest::default().write(&folder)?;
@@ -93,7 +108,7 @@ pub fn kept_at(root: &Path, at_ns: u64) -> Result<Option<Registry>, FileError> {
     let Some((_, path)) = all.get(behind.saturating_sub(1)) else { return Ok(None) };
     let text = read(&folder, path)?;
     let wrong = |error: serde_json::Error| FileError::Metadata { path: path.clone(), problem: error.to_string() };
-    serde_json::from_str(&text).map(Some).map_err(wrong)
+    read_kept(&text).map(Some).map_err(wrong)
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> FileError + use<> {

@@ -60,7 +60,7 @@ pub use correlation::{Correlation, Lag, MOST_BINS, MOST_LAGS};
 pub use held::{Held, Stretch};
 pub use idle::idle_alerts;
 pub use ifmib::{Offer, uptime};
-pub use kept::{has_kept, keep as keep_registry, kept_at};
+pub use kept::{has_kept, keep as keep_registry, kept_at, kept_text, read_kept};
 pub use local::local_ports;
 pub use metric::{MetricKind, Metrics, Number, PrometheusText};
 pub use otlp::{PushNews, PushOptions, Pusher};

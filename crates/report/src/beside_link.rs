@@ -9,7 +9,7 @@ use crate::run::Run;
 /// The real link beside a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BesideRealLink {
-    /// Which it is.
+    /// Its port and time, and what was counted.
     #[serde(flatten)]
     pub facts: RealLinkFacts,
     /// Packets from the left; null where nothing is known.

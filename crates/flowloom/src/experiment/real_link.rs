@@ -22,7 +22,7 @@ pub struct RealLinkKeys {
     /// capture crossed the link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// End of the bottleneck that the port is at: what goes out of it at the left end goes to the right; default: left.
+    /// End of the bottleneck at which the port is: at the left end, counter `out` is the direction from left to right; default: left.
     #[serde(default, skip_serializing_if = "is_left")]
     pub end: LinkEnd,
     /// Counter of octets or cells that go out of the port; default: out.

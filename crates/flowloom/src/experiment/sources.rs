@@ -334,14 +334,6 @@ impl Source {
         let Drawn::Constant(payload) = self.payload() else { return Ok(Arc::default()) };
         let payload = payload.value.0;
         let bits_each = 8.0 * (payload + ON_TOP) as f64;
-        let highest = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
-        if let Some(Drawn::Constant(rtt)) = &self.rtt
-            && rtt.value.as_secs_f64() * highest / bits_each * f64::from(self.count) > MOST_ON_THE_WAY
-        {
-            let problem =
-                format_args!("of {rtt} keeps more than {MOST_ON_THE_WAY:.0} datagrams on their way at {highest} bit/s");
-            return Err(KeyError::new("rtt", problem));
-        }
         let mut runs = Vec::new();
         let (mut time, mut bits, mut sent) = (0.0_f64, 0.0_f64, 0_u64);
         for &(seconds, rate) in rates {
@@ -367,6 +359,14 @@ impl Source {
                 sent += packets;
             }
             time += seconds;
+        }
+        let highest = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+        if let Some(Drawn::Constant(rtt)) = &self.rtt
+            && rtt.value.as_secs_f64() * highest / bits_each * f64::from(self.count) > MOST_ON_THE_WAY
+        {
+            let problem =
+                format_args!("of {rtt} keeps more than {MOST_ON_THE_WAY:.0} datagrams on their way at {highest} bit/s");
+            return Err(KeyError::new("rtt", problem));
         }
         Ok(runs.into())
     }
@@ -474,6 +474,10 @@ impl Source {
     fn gap(&self) -> Duration {
         if let Some(gap) = &self.gap {
             return gap.value;
+        }
+        if self.rates.is_some() {
+            // The file says when datagrams are sent; none is a gap of nothing.
+            return Duration::from_nanos(1);
         }
         let Drawn::Constant(payload) = self.payload() else { return Duration::ZERO };
         let bits = self.rate.as_ref().and_then(|rate| rate.value.bits_per_second());

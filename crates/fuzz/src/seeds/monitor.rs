@@ -52,6 +52,16 @@ pub fn registries() -> Vec<Vec<u8>> {
         .into()
 }
 
+/// What stores keep of registries.
+pub fn kept() -> Vec<Vec<u8>> {
+    let of = |text: Vec<u8>| {
+        let text = String::from_utf8(text).expect("a text");
+        let registry = flowloom::Registered::parse(&text, "seed.toml").expect("a registry");
+        flowloom::monitoring::kept_text(&registry).expect("a text").into_bytes()
+    };
+    registries().into_iter().take(2).map(of).collect()
+}
+
 /// Journals: every record, and one that only begins.
 pub fn journals() -> Vec<Vec<u8>> {
     let folder = tempfile::tempdir().expect("a temporary folder");

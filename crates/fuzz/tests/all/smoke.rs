@@ -51,6 +51,7 @@ targets! {
     script_toml: "script-toml",
     snmp: "snmp",
     registry: "registry",
+    kept: "kept",
     journal: "journal",
     running: "running",
     question: "question",

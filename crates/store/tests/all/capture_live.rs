@@ -5,15 +5,16 @@ use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
 use flowloom_core::extract::{Extractor, Finished, Options};
+use flowloom_core::time::{Duration, Time};
 use flowloom_core::wire::{Decoder, Parsed, Vlan};
 use flowloom_core::workload::{LinkSide, Side};
 use flowloom_needs::{Need, skip};
-use flowloom_store::capture::{CaptureErrorKind, Captures, Format, InputFacts, LiveOptions};
+use flowloom_store::capture::{CaptureErrorKind, Captures, Format, InputFacts, LiveOptions, Part};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{self, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType};
 use nix::unistd::gettid;
@@ -313,6 +314,54 @@ fn an_interface_that_goes_down_ends_the_capture_and_keeps_what_was_read() {
         },
         || serve(&TcpListener::bind("10.9.0.2:80").expect("listens"), CONNECTIONS),
     );
+}
+
+#[test]
+fn parts_end_by_the_clock_and_lose_no_packet() {
+    in_own_network(|| {
+        let shown = Arc::new(AtomicU64::new(50));
+        let part = |end: u64| {
+            let clock = shown.clone();
+            let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
+            let clock = Box::new(move || at(clock.load(Ordering::Relaxed)));
+            Part { end: at(end), earliest: Time::ZERO, grace: Duration::from_secs(5), clock }
+        };
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = stop.clone();
+        let stops = Box::new(move || asked.load(Ordering::Relaxed));
+        let mut captures = Captures::live("lo", LiveOptions::default(), stops).expect("captures");
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
+        let to = socket.local_addr().expect("an address");
+        let send = |count: u64| (0..count).for_each(|_| assert!(socket.send_to(&[1; 100], to).is_ok()));
+        // The time stamps of all packets are far behind the end; the clock of the part is not, as after it was set back.
+        captures.begin_part(part(100));
+        send(10);
+        for _ in 0..10 {
+            assert!(captures.next_packet().expect("reads").is_some());
+        }
+        shown.store(101, Ordering::Relaxed);
+        send(5);
+        assert!(captures.next_packet().expect("reads").is_none() && !captures.has_ended());
+        assert!(captures.waiting().is_some_and(|time| time > Time::ZERO + Duration::from_secs(1_000_000_000)));
+        assert_eq!((captures.inputs()[0].packets, captures.inputs()[0].drops), (10, Some(0)));
+        // What waits is in the next part, which ends after its grace where nothing comes.
+        captures.begin_part(part(104));
+        for _ in 0..5 {
+            assert!(captures.next_packet().expect("reads").is_some());
+        }
+        shown.store(110, Ordering::Relaxed);
+        assert!(captures.next_packet().expect("reads").is_none() && !captures.has_ended());
+        assert_eq!((captures.inputs()[0].packets, captures.waiting()), (5, None));
+        captures.begin_part(part(1_000));
+        send(3);
+        stop.store(true, Ordering::Relaxed);
+        let mut packets = 0;
+        while captures.next_packet().expect("reads").is_some() {
+            packets += 1;
+        }
+        assert!(captures.has_ended());
+        assert_eq!(packets, 3);
+    });
 }
 
 #[test]
