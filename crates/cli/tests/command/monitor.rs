@@ -111,7 +111,8 @@ fn shown(bench: &Bench) {
     bench.flowloom(&["monitor", "show", "store", "--from", "noon"]).failed(2, &["2026-11-27T10:00"]);
     bench.flowloom(&["monitor", "list", "."]).failed(1, &["it is no store of a monitor"]);
     let path = fs::read_dir(bench.path("store")).unwrap().map(|entry| entry.unwrap().path());
-    let day = path.filter(|path| path.join("manifest.json").exists()).last().unwrap();
+    let is_day = |path: &std::path::PathBuf| path.join("manifest.json").exists() && !path.ends_with("registry");
+    let day = path.filter(is_day).last().unwrap();
     let mut tables = fs::read_dir(day).unwrap().map(|entry| entry.unwrap().path());
     let table = tables.find(|path| path.to_string_lossy().contains("/samples-")).unwrap();
     let mut bytes = fs::read(&table).unwrap();
