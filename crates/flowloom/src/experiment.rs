@@ -278,6 +278,15 @@ impl Experiment {
         (self, sweep)
     }
 
+    /// The experiment without the real link that its runs are shown beside, which decides nothing.
+    pub(crate) fn without_real_link(mut self) -> Experiment {
+        if let Some(measure) = self.written.table.get_mut("measure").and_then(|measure| measure.as_table_mut()) {
+            measure.remove("real-link");
+        }
+        self.measure.real_link = None;
+        self
+    }
+
     /// The experiment as a file that would repeat it.
     pub fn to_toml(&self) -> String {
         let mut resolved = self.clone();

@@ -89,9 +89,8 @@ fn whole(folder: &Path, run: &Run, causes: &[Cause]) -> Result<Experiment, Error
     let varies = experiment.run.variation().is_some();
     // How holes of a capture are read is decided in its workload.
     let experiment = experiment.with("run.seeds", &seed)?.with("workload.missing", "acknowledged")?;
-    let mut experiment = experiment.replaying(causes, |_| true)?;
-    // It explains nothing, and its store may be gone.
-    experiment.measure.real_link = None;
+    // The real link explains nothing, and its store may be gone.
+    let mut experiment = experiment.without_real_link().replaying(causes, |_| true)?;
     let workload = workload(folder, &experiment)?;
     let mut source = Source::none();
     source.facts = WorkloadReader::open(&workload).map_err(Error::new)?.facts().clone();

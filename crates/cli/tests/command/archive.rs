@@ -288,7 +288,7 @@ fn a_real_link_is_beside_the_time_of_the_capture() {
         bench.flowloom(&words).failed(2, &["measure.real-link.from is missing", why]);
     };
     refused(&["--seed", "1", "--seed", "2"], "starts are drawn anew");
-    refused(&["--set", "workload.load=80%"], "another load");
+    refused(&["--set", "workload.load={ method = \"thinning\", factor = 0.5 }"], "another load");
     refused(&["--anonymize"], "--anonymize");
     assert!(!bench.path("q").exists());
 
