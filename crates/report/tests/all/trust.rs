@@ -175,7 +175,7 @@ fn a_deep_queue_is_warned_of() {
         let allowed =
             queue_limit_ns.map_or("it has no limit (cells aal5+atm)", |_| "its limit (cells aal5+atm) allows 3.00 s");
         let said = format!("the queue of c held up to 75.0 s of traffic; {allowed}");
-        assert_eq!(causes.iter().any(|cause| *cause == said), is_told, "{causes:?}");
+        assert_eq!(causes.contains(&said), is_told, "{causes:?}");
         assert_eq!(causes.iter().any(|cause| cause.contains("the queue of c")), is_told, "{causes:?}");
     }
 }
