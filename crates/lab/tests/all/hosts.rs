@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd};
 use std::process::Command as Program;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use flowloom_lab::agent::limits::DEFAULT;
@@ -147,18 +147,18 @@ fn first_packets(network: &Network, stop: &Arc<AtomicBool>) -> thread::JoinHandl
     })
 }
 
-/// How late this machine wakes a thread at worst until it is told to stop, in nanoseconds.
-fn lateness(stop: &Arc<AtomicBool>) -> thread::JoinHandle<i64> {
-    let told = Arc::clone(stop);
+/// How late this machine wakes a thread at worst until `stop` is dropped, in nanoseconds.
+fn lateness(stop: mpsc::Receiver<()>) -> thread::JoinHandle<i64> {
     thread::spawn(move || {
         let step = std::time::Duration::from_millis(1);
         let mut worst = 0;
-        while !told.load(Ordering::SeqCst) {
+        loop {
             let due = HostClock.monotonic_ns() + step.as_nanos() as i64;
-            thread::sleep(step);
+            if stop.recv_timeout(step) != Err(mpsc::RecvTimeoutError::Timeout) {
+                return worst;
+            }
             worst = worst.max(HostClock.monotonic_ns() - due);
         }
-        worst
     })
 }
 
@@ -190,11 +190,13 @@ fn eight_hosts_start_within_a_millisecond() {
         for _ in 0..8 {
             let stop = Arc::new(AtomicBool::new(false));
             let capturing = first_packets(&network, &stop);
-            let machine = lateness(&stop);
+            let (watched, end) = mpsc::channel();
+            let machine = lateness(end);
             let (outcome, _) = network.played(script);
             network.hub().runtime.block_on(async { tokio::time::sleep(std::time::Duration::from_millis(100)).await });
             stop.store(true, Ordering::SeqCst);
             let seen = capturing.join().unwrap();
+            drop(watched);
             let late = machine.join().unwrap();
             assert!(outcome.failed.is_empty(), "{outcome:?}");
             assert_eq!(seen.len(), SOURCES, "{seen:?}");
