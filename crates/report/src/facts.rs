@@ -384,7 +384,8 @@ pub struct LinkFacts {
     /// How long the line takes to send the most bytes that waited; null without a rate.
     pub queue_max_ns: Option<u64>,
     /// How long it takes to send all that the queue's limit allows, of a limit in packets as large as they were in the mean; null without a
-    /// rate, and of queues that drop for other reasons than their limit. Of cells all that their buffer has room for.
+    /// rate, and of queues that drop for other reasons than their limit. Of cells all that their buffer has room for; `None` if
+    /// circuits hold cells back before it.
     pub queue_limit_ns: Option<u64>,
     /// What became of its cells; absent where it carries packets.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -410,10 +410,8 @@ pub const DEEP_LIMIT: u64 = 2 * DEEP;
 /// Says that the deepest queue was deep, and that its limit, or none, allows it to become far deeper.
 fn deep_queue(facts: &Facts) -> Option<Warning> {
     let deepest = facts.topology.as_ref()?.links.iter().max_by_key(|link| link.queue_max_ns)?;
-    let holds_ns = deepest.queue_max_ns?;
-    // What the pace of circuits holds back waits before the buffer of cells, without a limit.
-    let limit_ns = deepest.queue_limit_ns.filter(|limit_ns| deepest.cells.is_none() || holds_ns <= *limit_ns);
-    // A queue of packets without a limit in time drops for other reasons; a buffer of cells without one takes all.
+    let (holds_ns, limit_ns) = (deepest.queue_max_ns?, deepest.queue_limit_ns);
+    // A queue of packets without a limit in time drops for other reasons; cells without one may wait in any number.
     let allows_more = limit_ns.map_or(deepest.cells.is_some(), |limit_ns| limit_ns > DEEP_LIMIT);
     let (link, queue) = (deepest.name.clone(), deepest.queue.clone());
     (holds_ns > DEEP && allows_more).then_some(Warning::DeepQueue { link, holds_ns, limit_ns, queue })

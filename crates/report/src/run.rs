@@ -649,9 +649,8 @@ impl Measurements {
                 return Sample::default();
             }
             Metric::DeadCellsFromLeft | Metric::DeadCellsFromRight => {
-                let of_replay = self.dead_cells.iter().filter(|_| point != Point::Original);
-                let side = metric.from().unwrap_or(LinkSide::Left) as usize;
-                return Sample::new(of_replay.skip(side).take(1).copied().flatten());
+                let share = metric.from().and_then(|from| self.dead_cells[from as usize]);
+                return Sample::new(share.filter(|_| point != Point::Original));
             }
             Metric::QueueDelayFromLeft => return self.queue_delay(LinkSide::Left),
             Metric::QueueDelayFromRight => return self.queue_delay(LinkSide::Right),

@@ -112,7 +112,7 @@ pub enum Paced {
     Target,
     /// Those of everything else.
     Background,
-    /// All.
+    /// Those of sources and of everything else.
     #[default]
     Both,
 }

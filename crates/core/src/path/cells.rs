@@ -61,7 +61,7 @@ impl CellFraming {
         Some(CellFraming { stack, cutting })
     }
 
-    /// All framings.
+    /// The framings from the datagram to the cell.
     pub const fn stack(&self) -> &Stack {
         &self.stack
     }
@@ -94,6 +94,13 @@ impl CellParams {
             peak: Rate::UNLIMITED,
             abr: None,
         }
+    }
+
+    /// Bytes of the cells that may wait; `None` if any number may, because the buffer has no limit, or because circuits hold cells back
+    /// before it, which nothing limits.
+    pub fn most_waiting(&self) -> Option<u64> {
+        let holds_back = [self.access, self.peak].iter().any(|rate| *rate != Rate::UNLIMITED) || self.abr.is_some();
+        self.room.filter(|_| !holds_back).map(|room| u64::from(room) * u64::from(self.framing.cell_bytes()))
     }
 
     /// The most that a circuit may send, whatever its share.
@@ -351,7 +358,8 @@ impl Cells {
                 self.counts.datagram_bytes += u64::from(packet.bytes.saturating_sub(LINK_HEADER_BYTES));
                 self.release(packet, statistics);
                 let arrived = departed + propagation;
-                let passage = Passage { started, departed, arrived, marked: packet.ecn.is_marked() };
+                // Cells are not marked here; an earlier queue may have marked the packet.
+                let passage = Passage { started, departed, arrived, marked: false };
                 self.said.push_back(LinkEvent::Started { packet, passage });
             }
             Joined::Broken if !is_dead => {

@@ -1,4 +1,4 @@
-//! Max-min fair shares (methods G.8; Bertsekas and Gallager 1992, section 6.5.2): nobody gets more than he wants, and what is left is
+//! Max-min fair shares (methods G.8; Bertsekas and Gallager 1992, section 6.5.2): nobody gets more than it wants, and what is left is
 //! divided equally among those who want more.
 
 /// The most that anybody gets of `capacity`: each of `demands` gets this, or what it wants if that is less. All of the capacity

@@ -33,16 +33,16 @@ pub enum LinkEvent {
     Started {
         /// The packet; marked, if the queue marked it.
         packet: Packet,
-        /// Its times.
+        /// When it was sent, and when it arrives.
         passage: Passage,
     },
     /// It was dropped.
     Dropped {
-        /// The packet.
+        /// The packet as it was offered.
         packet: Packet,
-        /// When.
+        /// When it was dropped.
         time: Time,
-        /// Why.
+        /// Why it was dropped.
         reason: DropReason,
     },
 }

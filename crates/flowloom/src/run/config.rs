@@ -131,8 +131,7 @@ pub const FULL_PACKET: u64 = 1_514;
 pub fn limit_time(queue: &Queue, link: &LinkConfig, mean: u64) -> Option<u64> {
     let rate = link.rate;
     if let Some(cells) = &link.cells {
-        let bytes = u64::from(cells.room?) * u64::from(cells.framing.cell_bytes());
-        return rate.bits_per_second().map(|rate| time_of(bytes, rate));
+        return cells.most_waiting().zip(rate.bits_per_second()).map(|(bytes, rate)| time_of(bytes, rate));
     }
     let bytes = match queue.limit().value {
         Limit::Bytes(bytes) => bytes,

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd};
 use std::process::Command as Program;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use flowloom_lab::agent::limits::DEFAULT;
@@ -147,6 +147,21 @@ fn first_packets(network: &Network, stop: &Arc<AtomicBool>) -> thread::JoinHandl
     })
 }
 
+/// How late this machine wakes a thread at worst until `stop` is dropped, in nanoseconds.
+fn lateness(stop: mpsc::Receiver<()>) -> thread::JoinHandle<i64> {
+    thread::spawn(move || {
+        let step = std::time::Duration::from_millis(1);
+        let mut worst = 0;
+        loop {
+            let due = HostClock.monotonic_ns() + step.as_nanos() as i64;
+            if stop.recv_timeout(step) != Err(mpsc::RecvTimeoutError::Timeout) {
+                return worst;
+            }
+            worst = worst.max(HostClock.monotonic_ns() - due);
+        }
+    })
+}
+
 fn spread(times: impl Iterator<Item = i64> + Clone) -> i64 {
     times.clone().max().unwrap() - times.min().unwrap()
 }
@@ -169,15 +184,20 @@ fn eight_hosts_start_within_a_millisecond() {
         (0..SOURCES).map(|at| leaf(at) + if at == SOURCES / 2 - 1 { "} cluster h0 {" } else { "" }).collect();
     let scripts = [format!("cluster {{ {leaves} }}"), format!("cluster {{ cluster h7 {{ {halves} }} }}")];
     for (script, how) in scripts.iter().zip(["from one host", "over three hosts"]) {
-        // A machine that does something else for a moment is late: that it can is what is tested.
+        // A machine that does something else is late for everybody: a start may be as late, and a millisecond more. Of eight tries one
+        // has to be good.
         let mut best = (i64::MAX, i64::MAX);
         for _ in 0..8 {
             let stop = Arc::new(AtomicBool::new(false));
             let capturing = first_packets(&network, &stop);
+            let (watched, end) = mpsc::channel();
+            let machine = lateness(end);
             let (outcome, _) = network.played(script);
             network.hub().runtime.block_on(async { tokio::time::sleep(std::time::Duration::from_millis(100)).await });
             stop.store(true, Ordering::SeqCst);
             let seen = capturing.join().unwrap();
+            drop(watched);
+            let late = machine.join().unwrap();
             assert!(outcome.failed.is_empty(), "{outcome:?}");
             assert_eq!(seen.len(), SOURCES, "{seen:?}");
             let mut told = BTreeMap::new();
@@ -190,16 +210,17 @@ fn eight_hosts_start_within_a_millisecond() {
             let by_agents = spread(told.values().map(|(low, high, _)| low + (high - low) / 2));
             let bound = told.values().map(|(low, high, _)| (high - low) / 2).max().unwrap();
             println!(
-                "{how}: apart by the capture {} us, by the agents {} us, known to {} us",
+                "{how}: apart by the capture {} us, by the agents {} us, known to {} us, the machine late by {} us",
                 by_capture / 1_000,
                 by_agents / 1_000,
-                bound / 1_000
+                bound / 1_000,
+                late / 1_000
             );
             // No source is early by more than its host's clock may be off.
             for (port, (low, high, meant)) in &told {
                 assert!(seen[port] >= meant - (high - low), "{port}: {} {meant}", seen[port]);
             }
-            best = (best.0.min(by_capture), best.1.min(by_agents));
+            best = (best.0.min(by_capture - late), best.1.min(by_agents - late));
             if best.0 <= 1_000_000 && best.1 <= 1_000_000 {
                 break;
             }

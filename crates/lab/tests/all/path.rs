@@ -173,22 +173,22 @@ fn packets_of_any_kind_meet_delay() {
     assert!(soon, "the interface is as it was");
 }
 
+/// How many of 50 datagrams of 1,208 bytes come that the left host sends at once.
+fn came_of_fifty(hosts: &Hosts, port: u16) -> u64 {
+    let (left, right) = (udp(&hosts.left, v4(1, port)), udp(&hosts.right, v4(2, port)));
+    round_trip(&left, &right);
+    (0..50).for_each(|_| assert!(left.send_to(&[0; 1_208], v4(2, port)).is_ok()));
+    right.set_read_timeout(Some(Wait::from_millis(500))).unwrap();
+    let mut bytes = [0; 2_000];
+    (0..).take_while(|_| right.recv(&mut bytes).is_ok()).count() as u64
+}
+
 #[test]
 fn a_queue_that_is_full_drops_the_rest() {
     let Some(hosts) = Hosts::new() else { return };
-    let (came, results, table) = hosts.across("rate = 1M; queue = drop-tail(limit = 10);", |hosts| {
-        let (left, right) = (udp(&hosts.left, v4(1, 4_001)), udp(&hosts.right, v4(2, 4_001)));
-        round_trip(&left, &right);
-        // 50 of 1,250 bytes at once: one is sent, ten wait, and each takes 10 ms; a few more find room while they come.
-        (0..50).for_each(|_| assert!(left.send_to(&[0; 1_208], v4(2, 4_001)).is_ok()));
-        right.set_read_timeout(Some(Wait::from_millis(500))).unwrap();
-        let mut came = 0;
-        let mut bytes = [0; 2_000];
-        while right.recv(&mut bytes).is_ok() {
-            came += 1;
-        }
-        came
-    });
+    // 50 of 1,250 bytes at once: one is sent, ten wait, and each takes 10 ms; a few more find room while they come.
+    let (came, results, table) =
+        hosts.across("rate = 1M; queue = drop-tail(limit = 10);", |hosts| came_of_fifty(hosts, 4_001));
     assert!((11..=14).contains(&came), "{came}");
     // Beside them hosts ask and tell of themselves now and then (neighbour discovery), which may find the queue full as well.
     let dropped = results.from_left.dropped;
@@ -209,19 +209,9 @@ fn a_queue_that_is_full_drops_the_rest() {
 #[test]
 fn frames_cross_in_cells() {
     let Some(hosts) = Hosts::new() else { return };
-    let (came, results, _) = hosts.across("rate = 1M; cells = table(buffer = 260, discard = partial);", |hosts| {
-        let (left, right) = (udp(&hosts.left, v4(1, 4_004)), udp(&hosts.right, v4(2, 4_004)));
-        round_trip(&left, &right);
-        // 50 at once: the cells of one and ten more find room, and a few of others while they leave, 11 ms each.
-        (0..50).for_each(|_| assert!(left.send_to(&[0; 1_208], v4(2, 4_004)).is_ok()));
-        right.set_read_timeout(Some(Wait::from_millis(500))).unwrap();
-        let mut came = 0;
-        let mut bytes = [0; 2_000];
-        while right.recv(&mut bytes).is_ok() {
-            came += 1;
-        }
-        came
-    });
+    // 50 at once: the cells of one and ten more find room, and a few of others while they leave, 11 ms each.
+    let (came, results, _) =
+        hosts.across("rate = 1M; cells = table(buffer = 260, discard = partial);", |hosts| came_of_fifty(hosts, 4_004));
     for direction in [&results.from_left, &results.from_right] {
         let cells = direction.cells.unwrap();
         assert_eq!(cells.cut, cells.sent + cells.lost() + cells.waiting(), "{cells:?}");

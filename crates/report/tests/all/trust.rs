@@ -160,8 +160,8 @@ fn a_deep_queue_is_warned_of() {
     assert_eq!(warned([second, 30 * second], None), None, "it drops for other reasons");
     assert_eq!(warned([2 * second, 0], Some(2 * second)), None, "no deeper than that");
     assert_eq!(warned([2 * second, 0], None), None, "it drops for other reasons");
-    // A buffer of cells, and what the pace of circuits holds back before it.
-    for queue_limit_ns in [None, Some(second / 700)] {
+    // Cells that may wait in any number; and packets of which a cell each waits, in a buffer that has a limit.
+    for (queue_limit_ns, is_told) in [(None, true), (Some(second / 700), false), (Some(3 * second), true)] {
         let link = LinkFacts {
             name: "c".into(),
             queue: "cells aal5+atm".into(),
@@ -172,8 +172,11 @@ fn a_deep_queue_is_warned_of() {
         };
         run.facts.topology = Some(Topology { links: vec![link], ..Topology::default() });
         let causes: Vec<String> = run.summary().warnings.iter().map(|warning| warning.cause()).collect();
-        let said = "the queue of c held up to 75.0 s of traffic; it has no limit (cells aal5+atm)";
-        assert!(causes.iter().any(|cause| cause == said), "{causes:?}");
+        let allowed =
+            queue_limit_ns.map_or("it has no limit (cells aal5+atm)", |_| "its limit (cells aal5+atm) allows 3.00 s");
+        let said = format!("the queue of c held up to 75.0 s of traffic; {allowed}");
+        assert_eq!(causes.contains(&said), is_told, "{causes:?}");
+        assert_eq!(causes.iter().any(|cause| cause.contains("the queue of c")), is_told, "{causes:?}");
     }
 }
 

@@ -166,6 +166,20 @@ fn a_circuit_that_wants_less_leaves_the_rest_to_others() {
 }
 
 #[test]
+fn only_a_buffer_that_nothing_waits_before_limits_what_waits() {
+    let with = |change: fn(&mut CellParams)| {
+        let mut params = CellParams { room: Some(500), ..params() };
+        change(&mut params);
+        params.most_waiting()
+    };
+    assert_eq!(with(|_| {}), Some(500 * 53));
+    assert_eq!(with(|params| params.room = None), None);
+    assert_eq!(with(|params| params.access = rate(149_760_000)), None);
+    assert_eq!(with(|params| params.peak = rate(1_000_000)), None);
+    assert_eq!(with(|params| params.abr = Some(Abr { every: Duration::from_millis(8), rate: rate(424_000) })), None);
+}
+
+#[test]
 fn what_leaves_at_once_has_not_waited() {
     let mut link = link(params());
     link.offer(at(0), packet(1, 0, 1)).unwrap();
