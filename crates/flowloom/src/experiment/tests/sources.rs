@@ -169,7 +169,7 @@ fn rates_that_cannot_be_sent_are_refused() {
         "sources = [{ name = \"a\", kind = \"cbr\", rates = \"r.csv\", rtt = \"20ms\" }]\nmeasure.duration = \"1s\"\n";
     let source = &Experiment::parse(text, "x").unwrap().sources[0];
     let error = source.runs(&[(1.0, 1e6), (1.0, 1e13)]).unwrap_err();
-    assert!(error.to_string().contains("less than 1us"), "{error}");
+    assert!(error.to_string().contains("less than 1.00 us between datagrams"), "{error}");
     let refused = |keys: &str| {
         let text = format!("measure.duration = \"1s\"\n[[sources]]\nname = \"a\"\nrtt = \"20ms\"\n{keys}");
         Experiment::parse(&text, "x").unwrap_err().to_string()
