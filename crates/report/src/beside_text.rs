@@ -28,7 +28,7 @@ pub(crate) fn link_beside(run: &Run) -> String {
         let every = Duration::from_nanos(counted.interval_ns).written();
         let share = Unit::Share.show(found.known_share(beside));
         let told = format!(
-            "{} {} counted every {every}, known in {share} of the window; the run in the same intervals",
+            "{} {} counted every {every}, known in {share} of the window; the run in the same time",
             counted.counter, counted.unit
         );
         wrap(&mut text, "   ", &told);

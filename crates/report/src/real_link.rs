@@ -1,7 +1,7 @@
 //! What a real link carried, as a monitor counted it, beside what a run carried (methods C.12).
 //!
-//! The intervals of a monitor are wider than the bins of a run. In pictures its rate holds for the whole interval; in tables the run is
-//! averaged over the same intervals, since wide bins have other percentiles than narrow ones.
+//! Wide bins have other percentiles than narrow ones. So in tables both are averaged over the same times: over the intervals of the monitor,
+//! or over the bins of the run where these are wider. In pictures a rate of the monitor holds for its whole interval.
 
 use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::LinkSide;
@@ -93,6 +93,16 @@ pub struct RealLink {
     counted: [Vec<Interval>; 2],
 }
 
+/// Rates of the real link and of the run over the same time, in bit/s times nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// The bin of the run that it lies in; `None` of an interval that is at least as wide as a bin.
+    bin: Option<u64>,
+    real: f64,
+    run: f64,
+    nanos: u64,
+}
+
 /// Rates over some intervals, in bit/s: the mean, and the least rates that are not exceeded in so much of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Rates {
@@ -143,7 +153,7 @@ pub struct Beside {
     pub known_ns: u64,
     /// What the real link carried in them.
     pub real: Rates,
-    /// What the link of the run carried in the same intervals.
+    /// What the link of the run carried in the same time.
     pub run: Rates,
 }
 
@@ -177,27 +187,35 @@ impl RealLink {
         sums.into_iter().map(|(sum, known)| if known > 0 { sum / known as f64 } else { f64::NAN }).collect()
     }
 
-    /// The intervals of `from` beside `series`, the rates of the run in bins of `bin` from `start` on: the parts of them that both know.
+    /// The intervals of `from` beside `series`, the rates of the run in bins of `bin` from `start` on: the parts of them that both know. Intervals
+    /// that are narrower than a bin are averaged over it.
     pub(crate) fn beside(&self, from: LinkSide, series: &[f64], start: Time, bin: Duration) -> Option<Beside> {
         let (first, width) = (start.as_nanos(), bin.as_nanos().max(1));
         let last = first + width * series.len() as u64;
-        let inside: Vec<(&Interval, u64)> = (self.counted[from as usize].iter())
-            .map(|interval| (interval, interval.within(first, last)))
-            .filter(|(_, nanos)| *nanos > 0)
-            .collect();
-        let of_run = |(interval, nanos): &(&Interval, u64)| {
+        let (mut parts, mut intervals) = (Vec::<Part>::new(), 0);
+        for interval in self.counted[from as usize].iter().filter(|interval| interval.within(first, last) > 0) {
+            intervals += 1;
             let (begin, end) = (interval.start.as_nanos().max(first), interval.end().as_nanos().min(last));
-            let bins = (begin - first) / width..=(end - 1 - first) / width;
-            let carried: f64 = bins
-                .map(|at| series[at as usize] * interval.within(first + at * width, first + (at + 1) * width) as f64)
-                .sum();
-            (carried / *nanos as f64, *nanos)
-        };
+            let (from, to) = ((begin - first) / width, (end - 1 - first) / width);
+            for at in from..=to {
+                let nanos = interval.within(first + at * width, first + (at + 1) * width);
+                let (real, run) = (interval.rate() * nanos as f64, series[at as usize] * nanos as f64);
+                let bin = (interval.width < bin).then_some(at);
+                match parts.last_mut() {
+                    Some(part) if part.bin == bin && (bin.is_some() || at > from) => {
+                        (part.real, part.run, part.nanos) = (part.real + real, part.run + run, part.nanos + nanos);
+                    }
+                    _ => parts.push(Part { bin, real, run, nanos }),
+                }
+            }
+        }
+        let over =
+            |sum: fn(&Part) -> f64| Rates::of(parts.iter().map(|part| (sum(part) / part.nanos as f64, part.nanos)));
         Some(Beside {
-            intervals: inside.len(),
-            known_ns: inside.iter().map(|(_, nanos)| nanos).sum(),
-            real: Rates::of(inside.iter().map(|(interval, nanos)| (interval.rate(), *nanos)))?,
-            run: Rates::of(inside.iter().map(of_run))?,
+            intervals,
+            known_ns: parts.iter().map(|part| part.nanos).sum(),
+            real: over(|part| part.real)?,
+            run: over(|part| part.run)?,
         })
     }
 }
@@ -258,6 +276,24 @@ mod tests {
         let second = (15.0 + 40.0 + 50.0) / 2.5;
         assert_eq!(found.run.max, second);
         assert!((found.run.mean - (15.0 * 2.0 + second * 2.5) / 4.5).abs() < 1e-9);
+    }
+
+    /// A link that is on and off for half a second each is as steady over bins of a second as the run of the same packets.
+    #[test]
+    fn intervals_narrower_than_bins_are_averaged_over_them() {
+        let mut link = RealLink::default();
+        // The last one is cut by the border of two bins.
+        for (start, millis, bytes) in [(0, 500, 10), (500, 500, 0), (1_000, 500, 0), (1_500, 400, 20), (1_900, 200, 10)]
+        {
+            let (start, width) = (Time::ZERO + Duration::from_millis(start), Duration::from_millis(millis));
+            link.counted[0].push(Interval { start, width, bytes });
+        }
+        let found = link.beside(LinkSide::Left, &[80.0, 200.0, 400.0], Time::ZERO, SECOND).unwrap();
+        assert_eq!((found.intervals, found.known_ns), (5, 2_100_000_000));
+        assert_eq!([found.real.p50, found.real.p95, found.real.max], [200.0, 200.0, 400.0]);
+        assert_eq!([found.run.p50, found.run.p95, found.run.max], [200.0, 200.0, 400.0]);
+        assert!((found.real.mean - 320.0 / 2.1).abs() < 1e-9);
+        assert!((found.run.mean - found.real.mean).abs() < 1e-9);
     }
 
     #[test]

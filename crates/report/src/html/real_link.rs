@@ -79,8 +79,8 @@ pub(super) fn section(shown: &Shown<'_>) -> Markup {
         section id="real-link" {
             h2 { "Real link" }
             p class="intro" {
-                "Throughput as a monitor counted it, and that of the run averaged over the same intervals, because wide intervals have other \
-                 percentiles than the bins of the pictures. A percentile is the least rate that is not exceeded in that share of the time. \
+                "Throughput as a monitor counted it, and that of the run averaged over the same intervals (both over the bins of the run where \
+                 these are wider), because wide intervals have other percentiles than narrow ones. A percentile is the least rate that is not exceeded in that share of the time. \
                  Times without a count are left out of both. A counter of octets has whole frames of everything that crosses the port, as \
                  the device sees them, and one of cells 53 bytes for each, with headers and padding; the run counts IP bytes + 14 of what it \
                  sends."
