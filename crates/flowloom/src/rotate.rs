@@ -9,7 +9,7 @@ use flowloom_core::time::{Duration, Time};
 use flowloom_core::workload::ConnectionVector;
 use flowloom_store::capture::Part;
 use flowloom_store::formats::Format;
-use flowloom_store::monitor::{is_store, utc_ns, utc_text};
+use flowloom_store::monitor::{is_store, of_utc_name, utc_name};
 use flowloom_store::workload::{CAPTURED, WorkloadWriter};
 use serde_json::json;
 
@@ -199,8 +199,7 @@ fn lock(folder: &Path, prefix: &str) -> Result<File, Error> {
 
 /// The name of a workload that begins at `begin_ns`, without its ending.
 fn stem(prefix: &str, begin_ns: u64) -> String {
-    let utc: String = utc_text(begin_ns).chars().filter(|letter| !"-:".contains(*letter)).collect();
-    format!("{prefix}-{utc}")
+    format!("{prefix}-{}", utc_name(begin_ns))
 }
 
 /// A path in `folder` that nothing has: a clock that was set back may give a time twice.
@@ -218,12 +217,7 @@ fn begin_of(prefix: &str, name: &str) -> Option<(u64, u32)> {
         Some((utc, number)) => (utc, number.parse().ok().filter(|number| *number > 1)?),
         None => (rest, 1),
     };
-    let part = |from: usize, to: usize| utc.get(from..to);
-    let (date, time) =
-        ([part(0, 4)?, part(4, 6)?, part(6, 8)?].join("-"), [part(9, 11)?, part(11, 13)?, part(13, 15)?]);
-    let begin_ns = utc_ns(&format!("{date}T{}Z", time.join(":")))?;
-    // No other text means the same.
-    (stem(prefix, begin_ns) == format!("{prefix}-{utc}")).then_some((begin_ns, number))
+    Some((of_utc_name(utc)?, number))
 }
 
 /// Deletes the oldest workloads of `prefix`, until `keep` are left: how many. `own` are those of this capture, in the order in which they
@@ -253,7 +247,7 @@ fn delete(folder: &Path, prefix: &str, keep: NonZeroU32, own: &mut Vec<PathBuf>)
 
 #[cfg(test)]
 mod tests {
-    use flowloom_store::monitor::SECOND;
+    use flowloom_store::monitor::{SECOND, utc_ns, utc_text};
 
     use super::*;
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use flowloom_store::FileError;
 use flowloom_store::manifest::{self, Manifest};
-use flowloom_store::monitor::{utc_ns, utc_text};
+use flowloom_store::monitor::{of_utc_name, utc_name};
 use flowloom_store::regular;
 use flowloom_store::staged::StagedFile;
 use serde::Serialize;
@@ -117,18 +117,12 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> FileError + use<> {
 }
 
 fn name(time_ns: u64) -> String {
-    let utc: String = utc_text(time_ns).chars().filter(|letter| !"-:".contains(*letter)).collect();
-    utc + ENDING
+    utc_name(time_ns) + ENDING
 }
 
 /// The time that a name says.
 fn time_of(name: &str) -> Option<u64> {
-    let utc = name.strip_suffix(ENDING)?;
-    let part = |from: usize, to: usize| utc.get(from..to);
-    let (date, time) = ([part(0, 4)?, part(4, 6)?, part(6, 8)?], [part(9, 11)?, part(11, 13)?, part(13, 15)?]);
-    let time_ns = utc_ns(&format!("{}T{}Z", date.join("-"), time.join(":")))?;
-    // No other text means the same.
-    (self::name(time_ns) == name).then_some(time_ns)
+    of_utc_name(name.strip_suffix(ENDING)?)
 }
 
 /// Those that the manifest lists, by their times.
@@ -151,6 +145,8 @@ fn read(folder: &Path, path: &Path) -> Result<String, FileError> {
 
 #[cfg(test)]
 mod tests {
+    use flowloom_store::monitor::{utc_ns, utc_text};
+
     use super::*;
 
     const SECOND: u64 = 1_000_000_000;

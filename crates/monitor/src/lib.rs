@@ -64,7 +64,7 @@ pub use kept::{has_kept, keep as keep_registry, kept_at, kept_text, read_kept};
 pub use local::local_ports;
 pub use metric::{MetricKind, Metrics, Number, PrometheusText};
 pub use otlp::{PushNews, PushOptions, Pusher};
-pub use query::{Archive, Curve, Gap, MOST_POINTS, Point, Query, Selection, bits_of};
+pub use query::{Archive, BITS_OF_CELL, Curve, Gap, MOST_POINTS, Point, Query, Selection, bits_of};
 pub use registry::Registry;
 pub use runs::Runs;
 pub use total::{Day, DayBegins, Days, Total, Unaddable};

@@ -145,11 +145,14 @@ pub struct Curve {
     pub gaps: Vec<Gap>,
 }
 
+/// Bits of a cell of 53 bytes on a link.
+pub const BITS_OF_CELL: u64 = 8 * 53;
+
 /// How many of a unit are so many bits: 8 of octets, 424 of cells; `None` of others.
 pub fn bits_of(unit: &str) -> Option<u64> {
     match unit {
         "octets" => Some(8),
-        "cells" => Some(424),
+        "cells" => Some(BITS_OF_CELL),
         _ => None,
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use flowloom_core::path::Trace;
 use flowloom_core::play::Run;
+use flowloom_monitor::BITS_OF_CELL;
 use flowloom_sim::Config;
 use flowloom_store::interrupt::Interrupt;
 use flowloom_store::mahimahi;
@@ -20,9 +21,6 @@ use crate::results::is_sweep;
 use crate::run::options::{Driver, RunOptions};
 use crate::run::real_link::RealLink;
 use crate::workload::source::file_name;
-
-/// Bits of a cell of 53 bytes on a link.
-const BITS_OF_CELL: f64 = 424.0;
 
 /// Everything resolved but the workload's own facts.
 pub struct Plan {
@@ -350,7 +348,9 @@ fn runs(experiment: &Experiment, interrupt: &Interrupt) -> Result<Vec<Option<Arc
         })?;
         let read = match read {
             Rates::Bits(read) => read,
-            Rates::Cells(read) => read.into_iter().map(|(seconds, rate)| (seconds, rate * BITS_OF_CELL)).collect(),
+            Rates::Cells(read) => {
+                read.into_iter().map(|(seconds, rate)| (seconds, rate * BITS_OF_CELL as f64)).collect()
+            }
             Rates::Times(_) => {
                 return Err(Error::from(KeyError::new(&*key, "has no rates")).hint(
                     "its first line is seconds,bits_per_second: `flowloom monitor show --format rates` writes such files",

@@ -82,6 +82,20 @@ pub fn utc_text(time_ns: u64) -> String {
     format!("{}T{hour:02}:{minute:02}:{second:02}Z", folder_name(day_of(time_ns)))
 }
 
+/// A time as names of files have it, which [`utc_text`] has with signs: `20261128T101733Z`.
+pub fn utc_name(time_ns: u64) -> String {
+    utc_text(time_ns).chars().filter(|letter| !"-:".contains(*letter)).collect()
+}
+
+/// The time that [`utc_name`] writes so; `None` of other texts.
+pub fn of_utc_name(name: &str) -> Option<u64> {
+    let part = |from: usize, to: usize| name.get(from..to);
+    let (date, time) = ([part(0, 4)?, part(4, 6)?, part(6, 8)?], [part(9, 11)?, part(11, 13)?, part(13, 15)?]);
+    let time_ns = utc_ns(&format!("{}T{}Z", date.join("-"), time.join(":")))?;
+    // No other text means the same.
+    (utc_name(time_ns) == name).then_some(time_ns)
+}
+
 /// The time that is written `2026-11-27`, `2026-11-27T10:00` or `2026-11-27T10:00:05`, with or without a `Z` at its end, in nanoseconds
 /// since 1970; `None` if it is none.
 pub fn utc_ns(text: &str) -> Option<u64> {

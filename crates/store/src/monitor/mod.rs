@@ -37,7 +37,7 @@ mod writer;
 pub use catalogue::{CATALOGUE_FILE, Catalogue, Kind, Series};
 pub use check::{is_store, is_written, verify_catalogue, verify_day, verify_journal};
 pub(crate) use check::{is_table, verify_table};
-pub use day::{date_ns, utc_ns, utc_text};
+pub use day::{date_ns, of_utc_name, utc_name, utc_ns, utc_text};
 pub use journal::{Batch, JOURNAL_FOLDER, Read as JournalRead, Record as JournalRecord, read as read_journal};
 pub use level::{Level, MILLIONTHS, SECOND};
 pub use merge::{Maintainer, Retention};
